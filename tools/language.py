@@ -16,7 +16,10 @@ SENTENCE, COLUMNS = 40, 120  # words, columns
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = "docs/commands.md"  # all of its text is in code blocks
 CONTRACT = "src/view/contract.json"
-COMMENTED = ["tools/*.py", "src/record/*.c", "src/record/*.h", "src/hook/*.c", "src/hook/*.h", "include/*.h"]  # source files whose comments are checked
+# source files whose comments are checked
+COMMENTED = ["include/*.h", "tools/*.py"] + [
+    f"src/{folder}/*.{suffix}" for folder in ("hook", "model", "record", "sample") for suffix in "ch"
+]
 # a pattern of what is not written: what is written instead
 WORDS = {
     r"rooms?(?! for\b)|doors?|houses?": "component, extension module, tree",

@@ -26,7 +26,7 @@ enum sp_event_kind {
 	SP_EVENT_OFF,
 	SP_EVENT_ON,
 	SP_EVENT_LOST,
-	SP_EVENT_METRIC, /* one for each metric that is not own, together before the enter or leave they belong to */
+	SP_EVENT_METRIC, /* one for each inclusive metric, all of them before the enter or leave they belong to */
 	SP_EVENT_IO_CREATE,
 	SP_EVENT_IO_DESTROY,
 	SP_EVENT_IO_DUP,
@@ -59,42 +59,43 @@ enum sp_event_kind {
 	SP_EVENT_RMA_COLLECTIVE_BEGIN,
 	SP_EVENT_RMA_COLLECTIVE_END,
 	SP_EVENT_RMA_LOCK,
-	SP_EVENT_THREAD_CREATE, /* id: the location that began then; SP_NONE: not known */
-	SP_EVENT_THREAD_JOIN,   /* id: the location waited for, as above; uint: ns waited until now */
-	SP_EVENT_TASK_CREATE,   /* id: a task, as of the next three */
-	SP_EVENT_TASK_SWITCH,   /* the location runs it from now on; SP_NONE: none */
+	SP_EVENT_THREAD_CREATE, /* id: the location that began; SP_NONE: unknown */
+	SP_EVENT_THREAD_JOIN,   /* id: the location that was joined, as above; uint: ns waited until this event */
+	SP_EVENT_TASK_CREATE,   /* id: a task, also in the next three */
+	SP_EVENT_TASK_SWITCH,   /* the location runs this task from now on; SP_NONE: no task */
 	SP_EVENT_TASK_END,      /* uint: enum sp_task_state; a switch follows */
 	SP_EVENT_TASK_AWAITS,   /* first: region, second: string, as in sp_task_wait; a switch follows */
-	SP_EVENT_GIL_WAIT,      /* uint: ns waited for the global interpreter lock until now */
-	SP_EVENT_HANDOVER,      /* first: 0 given 1 taken, second: a number that both have, in each process */
-	/* Waits begin and end as calls do, within each other and within the calls that are open; id: a lock; SP_NONE:
-	 * nothing that is told apart. first: enum sp_lock_kind; second: of BEGIN an index in sp_model.lock_waits, or
-	 * SP_NONE, of END enum sp_wait_end */
+	SP_EVENT_GIL_WAIT,      /* uint: ns waited for the global interpreter lock until this event */
+	/* first: 0 the work was given, 1 it was taken; second: a number that both events have, unique in the process */
+	SP_EVENT_HANDOVER,
+	/* Waits are nested like calls, in each other and in open calls. id: a lock; SP_NONE: no known object. first:
+	 * enum sp_lock_kind; second: of BEGIN an index in sp_model.lock_waits, or SP_NONE, of END enum sp_wait_end. */
 	SP_EVENT_WAIT_BEGIN,
 	SP_EVENT_WAIT_END,
-	SP_EVENT_LOCK_ACQUIRE, /* id: a lock, that the location holds now; uint: for the so-manieth time; 0: not told */
-	SP_EVENT_LOCK_RELEASE  /* uint: as of its acquire, which may be of another location, or before the trace */
+	/* id: a lock that the location holds from now on; uint: its acquisition count; 0: not recorded */
+	SP_EVENT_LOCK_ACQUIRE,
+	SP_EVENT_LOCK_RELEASE /* uint: that of its acquire, which may be in another location, or before the trace */
 };
 
-/* sp_mpi.root where it is no rank */
+/* Values of sp_mpi.root that are not ranks. */
 enum {
 	SP_ROOT_NONE = -1,
 	SP_ROOT_SELF = -2, /* of an intercommunicator: this process */
-	SP_ROOT_GROUP = -3 /* of an intercommunicator: another one of this group */
+	SP_ROOT_GROUP = -3 /* of an intercommunicator: another process of this group */
 };
-/* sp_mpi.what of SP_EVENT_RMA_COMPLETE and SP_EVENT_RMA_LOCK */
+/* Values of sp_mpi.what in SP_EVENT_RMA_COMPLETE and SP_EVENT_RMA_LOCK. */
 enum sp_rma_complete { SP_RMA_BLOCKING, SP_RMA_NON_BLOCKING, SP_RMA_TEST, SP_RMA_REMOTE };
 enum sp_rma_lock { SP_LOCK_REQUEST, SP_LOCK_ACQUIRE, SP_LOCK_TRY, SP_LOCK_RELEASE };
-/* sp_io.flags */
+/* Flags in sp_io.flags. */
 enum { SP_IO_NON_BLOCKING = 1, SP_IO_COLLECTIVE = 2 };
 
-/* What an event of MPI says; what does not belong to its kind is 0. Collective operations, types of atomics and of
+/* Fields of an event of MPI; fields that its kind does not have are 0. Collective operations, types of atomics and of
  * locks, and levels of synchronisation have the numbers of OTF2. */
 struct sp_mpi {
-	/* Whose ranks peer and root are: the members of the communicator or window, or the remote group of an
-	 * intercommunicator as this process sees it. NULL where the event names none. */
+	/* The group in which peer and root are ranks: the members of the communicator or window, or the remote group of
+	 * an intercommunicator as this process sees it. NULL if the event names no communicator or window. */
 	const struct sp_group *peers;
-	uint32_t peer; /* receiver, sender, target; below peers->n; of a lock also SP_NONE: all of them */
+	uint32_t peer; /* rank of the receiver, sender or target, below peers->n; of a lock also SP_NONE: all ranks */
 	int32_t tag;
 	uint64_t bytes;   /* of a message, put or get */
 	uint64_t request; /* unique in the process */
@@ -107,21 +108,21 @@ struct sp_mpi {
 	uint64_t matching; /* also the number of a lock */
 };
 
-/* What an event of file I/O says; what does not belong to its kind is 0. */
+/* Fields of an event of file I/O; fields that its kind does not have are 0. */
 struct sp_io {
 	uint32_t mode;   /* begin: 0 read, 1 write, 2 flush; seek: whence; delete: 0 a file, 1 a file of MPI */
 	uint32_t flags;  /* begin: SP_IO_… */
 	uint32_t to;     /* dup: the new handle */
-	int64_t asked;   /* seek: offset asked for; begin: bytes */
-	uint64_t offset; /* begin: where, seek: reached; UINT64_MAX: not told, or it failed */
+	int64_t asked;   /* seek: requested offset; begin: requested bytes */
+	uint64_t offset; /* begin: offset in the file, seek: reached offset; UINT64_MAX: not recorded, or it failed */
 	uint64_t bytes;  /* complete: UINT64_MAX: it failed */
-	/* begin, issued, complete: what belongs together in a process; 0: the next complete in the same location does
-	 */
+	/* begin, issued, complete: events of one operation in a process have the same number; 0: the next complete in
+	 * the same location belongs to it */
 	uint64_t matching;
 };
 
 struct sp_event {
-	uint64_t time; /* ns since sp_model.begin_ns; never smaller than the one before in its location */
+	uint64_t time; /* ns since sp_model.begin_ns; not smaller than the previous event's in its location */
 	uint32_t kind; /* enum sp_event_kind */
 	uint32_t id;   /* region, counter, parameter, metric, I/O handle, string of a marker or of a deleted file */
 	union {
@@ -132,27 +133,27 @@ struct sp_event {
 		struct {
 			uint32_t first, second;
 		} pair;
-		const struct sp_io *io;   /* until the next sp_events_read() */
-		const struct sp_mpi *mpi; /* the same */
+		const struct sp_io *io;   /* valid until the next sp_events_read() */
+		const struct sp_mpi *mpi; /* valid until the next sp_events_read() */
 	} u;
 };
 
-/* Whether a process says what its threads did when: it was traced, or sampled, whose stacks come and go as if their
- * functions were entered and left when they were seen. */
+/* Whether a process has events: it was traced, or it was sampled. Samples become events: functions of a stack are
+ * entered and left when samples show them appear and disappear. */
 static inline bool sp_process_has_events(const struct sp_process *p)
 {
 	return p->traced || p->sampled;
 }
 bool sp_model_has_events(const struct sp_model *m);
 
-/* The trace of one location, in order. Enters and leaves are balanced: what was open at the end is left at the
- * location's end, with u.uint 1 in the event, a leave without its enter does not appear. */
+/* A reader of the trace of one location, in order. Enters and leaves are balanced: calls that are open at the
+ * location's end get a leave there, with u.uint 1 in the event; a leave without its enter is dropped. */
 struct sp_events;
 int sp_events_open(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e);
-/* Fills up to n events; returns how many, 0 at the end, -1 on error. */
+/* Fills up to n events. Returns their number, 0 at the end, -1 with e set on an error. */
 long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e);
 void sp_events_close(struct sp_events *s);
-/* Number of event words recorded for a location, an upper bound of its events; for progress bars. */
+/* Number of event words recorded for a location: an upper limit of its events, for progress bars. */
 uint64_t sp_events_count(const struct sp_model *m, uint32_t location);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files, sockets and the like while they are open in a process. */
+/* Open files, sockets and the like of a process. */
 #ifndef SP_MODEL_FILE_H
 #define SP_MODEL_FILE_H
 
@@ -8,13 +8,13 @@
 
 #include "model/str.h"
 
-/* A file, socket, … while it is open in a process. */
+/* A file, socket, … from its opening to its closing in a process. */
 struct sp_io_handle {
 	uint32_t process;
-	struct sp_str path; /* empty: not known */
+	struct sp_str path; /* empty: unknown */
 	uint32_t flags;     /* of open(2) */
-	bool mpi;           /* a file of MPI, opened by */
-	uint32_t comm;      /* this communicator; SP_NONE: not known */
+	bool mpi;           /* a file of MPI */
+	uint32_t comm;      /* the communicator that opened it; SP_NONE: unknown */
 };
 
 #endif

@@ -5,15 +5,15 @@
 
 #include <stdint.h>
 
-/* What a location did in one line of a function. Where a function is called again while it is open, its inner calls are
- * in their own lines only. */
+/* Time of a location in one line of a function. In a recursive function, the inner calls count only in their own
+ * lines. */
 struct sp_line {
-	uint32_t location; /* SP_NONE: of several, see model/report/lines.h */
+	uint32_t location; /* SP_NONE: sum of several, see model/report/lines.h */
 	uint32_t region;
 	uint32_t line;    /* of the region's file */
-	uint64_t hits;    /* how often it began */
+	uint64_t hits;    /* number of times the line began */
 	uint64_t own;     /* ns in the line itself */
-	uint64_t callees; /* ns in what it called */
+	uint64_t callees; /* ns in functions that the line called */
 };
 
 #endif

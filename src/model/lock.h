@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What threads waited for, and who held it (run --waits): a part of the model. Indices and times are as there. */
+/* Waits of threads, and the lock holders (run --waits): a part of the model. Indices and times are as in model.h. */
 #ifndef SP_MODEL_LOCK_H
 #define SP_MODEL_LOCK_H
 
@@ -34,13 +34,13 @@ enum sp_lock_kind { /* as SP_RAW_WAIT_… */
 };
 extern const char *const sp_lock_kind_names[SP_LOCK_KINDS]; /* "other", "lock", … */
 
-/* How a wait ended, as its event says. */
+/* How a wait ended, as its event reports. */
 enum sp_wait_end {
-	SP_WAIT_FAILED, /* it ended without what it waited for: its time was over, or it was interrupted */
+	SP_WAIT_FAILED, /* without success: timeout or interruption */
 	SP_WAIT_GOT,
 	SP_WAIT_UNSEEN, /* recording was off when it ended */
-	SP_WAIT_OPEN,   /* it had not ended when the location did */
-	SP_WAIT_NONE    /* there was nothing to wait for: it counts as none */
+	SP_WAIT_OPEN,   /* the location ended first */
+	SP_WAIT_NONE    /* the object was available at once: not counted as a wait */
 };
 
 /* Regions of a call path, outermost first. */
@@ -49,47 +49,47 @@ struct sp_stack {
 	uint32_t n;
 };
 
-/* Something that threads waited for: a lock, a queue, … */
+/* An object that threads waited for: a lock, a queue, … */
 struct sp_lock {
 	uint32_t process, number; /* from 1 in each process */
 	uint8_t kind;             /* enum sp_lock_kind */
-	bool freed;               /* it was no more at the end */
-	bool gone;                /* a thread that the fork did not take along holds it */
-	uint64_t address;         /* 0: it has none */
-	uint32_t type;            /* string: name of its type, or of the file; SP_NONE: not known */
-	uint32_t user;            /* the lock of this table that it is a part of; SP_NONE: none */
-	uint32_t made_file;       /* string; SP_NONE: not known */
+	bool freed;               /* it was destroyed before the end */
+	bool gone;                /* held by a thread of the parent process that does not exist after the fork */
+	uint64_t address;         /* 0: no address */
+	uint32_t type;            /* string: name of its type, or of the file; SP_NONE: unknown */
+	uint32_t user;            /* index of the lock that this one is a part of; SP_NONE: not a part */
+	uint32_t made_file;       /* string; SP_NONE: unknown */
 	uint32_t made_line;
-	uint32_t made_by;             /* location; SP_NONE: not known */
-	uint32_t holder;              /* location, at the end; SP_NONE: none */
-	struct sp_stack holder_stack; /* where it got it; empty: not known */
-	uint64_t since;               /* ns since sp_model.begin_ns: when; 0: not known */
-	uint64_t count, contended;    /* how often it was got; how often somebody waited for it */
+	uint32_t made_by;             /* location; SP_NONE: unknown */
+	uint32_t holder;              /* location that held it at the end; SP_NONE: no holder */
+	struct sp_stack holder_stack; /* call path at which the holder acquired it; empty: unknown */
+	uint64_t since;               /* time of that acquisition, ns since sp_model.begin_ns; 0: unknown */
+	uint64_t count, contended;    /* number of acquisitions; number of acquisitions with contention */
 	uint64_t waited, held;        /* ns; held: since the first wait for it */
 };
 
-/* What a location waited for at one place, with one holder. */
+/* All waits of a location at one call path and line, for one object, with one holder. */
 struct sp_lock_wait {
 	uint32_t location;
-	uint32_t number; /* of the location's, by which its trace refers to it; 0: not told */
+	uint32_t number; /* number by which the location's trace refers to it; 0: not recorded */
 	struct sp_stack stack;
 	uint8_t kind;  /* enum sp_lock_kind */
-	uint32_t lock; /* index; SP_NONE: nothing that is told apart */
-	uint32_t file; /* string; SP_NONE: not known: where the program's function waits */
+	uint32_t lock; /* index; SP_NONE: no known object */
+	uint32_t file; /* string: source location of the wait in the program's own code; SP_NONE: unknown */
 	uint32_t line;
-	uint32_t holder; /* location that held it when they began; SP_NONE: none, or not known */
+	uint32_t holder; /* location that held the object when the waits began; SP_NONE: no holder, or unknown */
 	struct sp_stack holder_stack;
 	uint64_t count, ns, longest;
-	bool open;      /* the last one had not ended; the numbers hold it up to the location's end */
-	bool timed;     /* it ends by itself */
-	bool news;      /* somebody has to notify it: nobody holds anything */
-	uint64_t since; /* open: ns since sp_model.begin_ns */
+	bool open;      /* the last wait was outstanding at the location's end; the numbers include it up to there */
+	bool timed;     /* it has a timeout */
+	bool news;      /* it waits for a notification: the object has no holder */
+	uint64_t since; /* of an open wait: ns since sp_model.begin_ns */
 };
 
-/* Threads of which each waits for what the next one holds, and the last one for what the first one holds. */
+/* A deadlock cycle: each thread waits for what the next one holds, and the last thread for what the first one holds. */
 struct sp_lock_circle {
 	uint32_t process;
-	bool interrupted; /* the program went on after that */
+	bool interrupted; /* the program continued after that */
 	struct sp_lock_link {
 		uint32_t location, lock;
 		uint64_t since; /* ns since sp_model.begin_ns */
@@ -101,15 +101,13 @@ struct sp_model;
 struct sp_arena;
 struct sp_str;
 
-/* What a wait for something of that kind is called where the thing itself has no name: "sleeping", "waiting for a
- * lock".
- */
+/* What reports call a wait for an object without a name, by kind: "sleeping", "waiting for a lock". */
 extern const char *const sp_lock_wait_words[SP_LOCK_KINDS];
-/* Of each enum sp_wait_end; NULL: of one that got what it waited for. */
+/* Indexed by enum sp_wait_end; NULL for a wait that acquired its object. */
 extern const char *const sp_lock_end_words[];
-/* What the report calls the locks, with files without their directories: "Lock made at app.py:12 #2", "the GIL", "the
- * end of worker"; a part of another object has the name of that. Makes names, one for each of sp_model.locks; texts in
- * the arena or the model. -1: no memory. */
+/* Makes the names of the locks for reports, one for each of sp_model.locks, with file names without directories: "Lock
+ * made at app.py:12 #2", "the GIL", "the end of worker". A part of another object has the name of that object. Texts
+ * are in the arena or the model. Returns 0, or -1: no memory. */
 int sp_lock_names(struct sp_str **names, const struct sp_model *m, struct sp_arena *arena);
 
 #endif

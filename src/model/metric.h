@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quantities that are counted beside the time. */
+/* Quantities that are counted in addition to time. */
 #ifndef SP_MODEL_METRIC_H
 #define SP_MODEL_METRIC_H
 
@@ -8,15 +8,16 @@
 
 #include "model/str.h"
 
-/* A quantity that is counted beside the time. */
+/* A quantity that is counted in addition to time. */
 struct sp_metric {
 	struct sp_str name, unit, what;
 	int exponent; /* the unit is 10^exponent of `unit` */
 	uint8_t kind; /* enum sp_metric_kind */
-	bool own;     /* exclusive: counted by the region itself; otherwise callees are included */
-	bool level;   /* a height that was reached, not a count: in events it stands for itself */
+	bool own;     /* exclusive: counts only the region itself; otherwise callees are included */
+	bool level;   /* a level, such as a size, instead of a count: events have its absolute value */
 };
-/* Others are damage; whoever counts up to one would take forever. */
+/* The valid range of exponents; others are damage, and a loop up to such an exponent would not end in reasonable
+ * time. */
 static inline bool sp_metric_exponent(int exponent)
 {
 	return exponent >= -30 && exponent <= 30;

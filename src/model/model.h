@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an experiment holds, merged: the one thing that the writers and the reports read. Each kind of thing in it has a
- * header of its own in this folder.
+/* The contents of an experiment, merged: the only input of the writers and the reports. Each kind of contents has a
+ * header in this folder.
  *
- * Indices are dense from 0. Times are nanoseconds; points in time are counted from sp_model.begin_ns. Everything
- * lives in the model's arena until sp_model_free(). */
+ * Indices are dense from 0. Times are nanoseconds; points in time are counted from sp_model.begin_ns. The model's arena
+ * owns everything until sp_model_free(). */
 #ifndef SP_MODEL_MODEL_H
 #define SP_MODEL_MODEL_H
 
@@ -40,8 +40,8 @@ struct sp_problem {
 
 struct sp_model {
 	struct sp_str dir;
-	uint64_t begin_ns; /* since the epoch: the earliest start of a process */
-	uint64_t end_ns;   /* since the epoch */
+	uint64_t begin_ns; /* ns since the epoch: the earliest start of a process */
+	uint64_t end_ns;   /* ns since the epoch */
 	struct sp_region *regions;
 	size_t n_regions;
 	struct sp_process *processes;
@@ -53,8 +53,8 @@ struct sp_model {
 	struct sp_path *paths;
 	size_t n_paths;
 	struct sp_value *totals; /* for each path, summed over all locations */
-	double *each;            /* of these the sum of all single durations: mean = each / (visits + resumed) */
-	struct sp_row *values;   /* for each location a sorted run of rows; see sp_model_rows() */
+	double *each;            /* for each path: sum of the durations in totals; mean = each / (visits + resumed) */
+	struct sp_row *values;   /* for each location a run of rows sorted by path; see sp_model_rows() */
 	size_t n_values;
 	struct sp_str *counters, *parameters, *strings; /* definitions that events refer to */
 	size_t n_counters, n_parameters, n_strings;
@@ -62,9 +62,10 @@ struct sp_model {
 	size_t n_parameter_values;
 	struct sp_metric *metrics;
 	size_t n_metrics;
-	uint64_t *row_metrics; /* n_metrics for each row of values; NULL: there are none */
+	uint64_t *row_metrics; /* n_metrics for each row of values; NULL: no metrics */
 	uint64_t
-	    *total_metrics; /* n_metrics for each path; of the root, and of what is not own, the sum of its children */
+	    /* n_metrics for each path; for the root and for inclusive metrics, the sum of the children */
+	    *total_metrics;
 	struct sp_io_handle *io_handles;
 	size_t n_io_handles;
 	struct sp_world *worlds; /* in the order of their first processes */
@@ -73,45 +74,45 @@ struct sp_model {
 	size_t n_comms;
 	struct sp_win *wins;
 	size_t n_wins;
-	struct sp_group *groups; /* that events RMA_GROUP_SYNC refer to */
+	struct sp_group *groups; /* that RMA_GROUP_SYNC events refer to */
 	size_t n_groups;
-	struct sp_task *tasks; /* by process and number */
+	struct sp_task *tasks; /* sorted by process and number */
 	size_t n_tasks;
 	struct sp_task_rest *task_rests;
 	size_t n_task_rests;
 	struct sp_task_awaited *task_awaited;
 	size_t n_task_awaited;
-	struct sp_handed handed; /* in all processes */
-	struct sp_line *lines;   /* by location, region, line; each once */
+	struct sp_handed handed; /* sum over all processes */
+	struct sp_line *lines;   /* sorted by location, region, line; no duplicates */
 	size_t n_lines;
-	struct sp_site *sites; /* NULL: none, or from the merged file */
+	struct sp_site *sites; /* NULL: no sites, or the model is from the merged file, which does not contain them */
 	size_t n_sites;
-	struct sp_heap *heaps; /* of each process; NULL as sites */
-	struct sp_lock *locks; /* by process and number */
+	struct sp_heap *heaps; /* one for each process; NULL in the same cases as sites */
+	struct sp_lock *locks; /* sorted by process and number */
 	size_t n_locks;
-	struct sp_lock_wait *lock_waits; /* by location and number */
+	struct sp_lock_wait *lock_waits; /* sorted by location and number */
 	size_t n_lock_waits;
-	struct sp_lock_circle *lock_circles; /* those that were interrupted first */
+	struct sp_lock_circle *lock_circles; /* deadlock cycles, the interrupted ones first */
 	size_t n_lock_circles;
-	struct sp_problem *problems; /* damage found and survived */
+	struct sp_problem *problems; /* damage that was found and left something to read */
 	size_t n_problems;
 	bool traced;
-	bool compensated;              /* the cost of measuring was taken out of all times */
+	bool compensated;              /* the measurement overhead was subtracted from all times */
 	struct sp_model_private *priv; /* owned */
 };
 
 enum {
-	SP_MODEL_COMPENSATE = 1, /* take the measured cost of measuring out of all times */
-	SP_MODEL_RAW = 2         /* from the raw files, also where they have been merged */
-};                               /* flags */
+	SP_MODEL_COMPENSATE = 1, /* subtract the measurement overhead from all times */
+	SP_MODEL_RAW = 2         /* read the raw files even if there is a merged file */
+};                               /* flags of sp_model_load() */
 
-/* Loads the experiment in directory dir, from its merged file if that is there and current. Damage that leaves
- * something to read becomes a problem in the model, a directory without one readable process an error. Returns 0, or -1
- * with e set. */
+/* Loads the experiment in directory dir, from its merged file if that exists and is current. Damage that leaves
+ * something to read becomes a problem in the model; a directory without any readable process is an error. Returns 0, or
+ * -1 with e set. */
 int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct sp_err *e);
 void sp_model_free(struct sp_model *m);
-/* To be called before sp_model.values and row_metrics are looked at: those of a merged experiment are not checked
- * before they are needed. If they are damaged, they are made anew from the raw files. */
+/* Call before reading sp_model.values and row_metrics: those of a merged experiment are checked only when they are
+ * needed. If they are damaged, they are made again from the raw files. Returns 0, or -1 with e set. */
 int sp_model_rows(const struct sp_model *m, struct sp_err *e);
 
 #endif

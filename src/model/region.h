@@ -13,7 +13,7 @@ enum sp_region_kind {
 	SP_REGION_C,
 	SP_REGION_USER,
 	SP_REGION_COLLAPSED,
-	SP_REGION_PARAMETER, /* not in a model: values of parameters are in its paths */
+	SP_REGION_PARAMETER, /* not in a model: paths contain the values of parameters */
 	SP_REGION_NATIVE,    /* a compiled function */
 	SP_REGION_IO,        /* a function of the C library that works on files */
 	SP_REGION_OFF,       /* the time in which recording was off */
@@ -34,28 +34,30 @@ enum sp_mpi_role {
 	SP_MPI_COLL_OTHER,
 	SP_MPI_RMA,
 	SP_MPI_FILE_IO,
-	SP_MPI_ATOMIC, /* one-sided, and reads or writes what others do at the same time */
+	SP_MPI_ATOMIC, /* one-sided, and reads or writes data that others access at the same time */
 	SP_MPI_ALLOCATE,
 	SP_MPI_ROLES
 };
 extern const char *const sp_mpi_role_names[SP_MPI_ROLES]; /* "other", "point2point", … */
 
-/* What Python says of a function's code, where that was asked for. */
+/* Data of Python about a function's code, if it was recorded. */
 struct sp_code {
 	uint32_t argcount, nlocals, stacksize;
 	int32_t lasti; /* offset of the instruction at which a call begins; -1: before the first */
-	bool told;     /* false: all 0 */
+	bool told;     /* false: not recorded, all fields are 0 */
 };
 
-/* Region 0 is the root ("<root>", kind ROOT). Regions of different processes with the same module, name, file, line and
- * kind are one; USER regions with the same module and name, at the first place that is known. */
+/* One region, merged over all processes. Region 0 is the root ("<root>", kind ROOT). Regions of different processes
+ * with the same module, name, file, line and kind are one region; USER regions, with the same module and name: their
+ * source location is the first one that is known. */
 struct sp_region {
 	struct sp_str module;
 	struct sp_str qualname;
-	struct sp_str name; /* "module:qualname"; without a module the name alone; NATIVE without one: "object+0x…" */
-	struct sp_str file; /* absolute, or "<string>" and the like, or empty; NATIVE: its source or object file */
-	uint32_t line;      /* 0: not known */
-	uint32_t address;   /* NATIVE: in the object file */
+	/* "module:qualname"; without a module only the name; NATIVE without a name: "object+0x…" */
+	struct sp_str name;
+	struct sp_str file; /* absolute path, or "<string>" and the like, or empty; NATIVE: source or object file */
+	uint32_t line;      /* 0: unknown */
+	uint32_t address;   /* NATIVE: address in the object file */
 	uint8_t kind;       /* enum sp_region_kind */
 	uint8_t role;       /* MPI: enum sp_mpi_role */
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts of a model, and the index that stands for none. */
+/* Strings of a model, and the index that means no element. */
 #ifndef SP_MODEL_STR_H
 #define SP_MODEL_STR_H
 
@@ -9,7 +9,7 @@
 #define SP_NONE UINT32_MAX
 
 struct sp_str {
-	const char *p; /* UTF-8, NUL-terminated as well; may hold NUL */
+	const char *p; /* UTF-8 and NUL-terminated; may contain NUL */
 	size_t n;
 };
 

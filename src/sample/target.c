@@ -16,10 +16,10 @@
 #include "base/grow.h"
 #include "base/search.h"
 
-enum { MOST_TEXT = 64 << 20 }; /* bytes of a file of /proc that are looked at */
+enum { MOST_TEXT = 64 << 20 }; /* maximum bytes that are read of a file of /proc */
 
-/* A file of /proc into text[n], with a NUL: how many bytes, or a negative errno. One read, so that it is of one moment.
- */
+/* Reads a file of /proc into text[n] and adds a NUL. Returns the number of bytes, or a negative errno. It reads once,
+ * so that the contents are a consistent snapshot. */
 static ssize_t proc_text(pid_t pid, const char *file, char *text, size_t n)
 {
 	char path[128];
@@ -34,14 +34,14 @@ static ssize_t proc_text(pid_t pid, const char *file, char *text, size_t n)
 	return got;
 }
 
-/* The fields of …/stat from the third on; NULL: it is not as it should be. A name may hold spaces and parentheses. */
+/* The fields of …/stat from the third on; NULL: malformed. The name before them may contain spaces and parentheses. */
 static const char *after_name(const char *stat)
 {
 	const char *p = strrchr(stat, ')');
 	return p && p[1] == ' ' ? p + 2 : NULL;
 }
 
-/* When it started, in clock ticks since boot, and its letter; 0: it is not there. */
+/* The start of a process in clock ticks since boot, and its state letter; 0: it does not exist. */
 static uint64_t start_of(pid_t pid, char *letter)
 {
 	char text[1024];
@@ -54,7 +54,7 @@ static uint64_t start_of(pid_t pid, char *letter)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-/* A number of …/status; `missing`: it is not there. */
+/* A number in …/status; `missing`: not found. */
 static long status_number(pid_t pid, const char *name, long missing)
 {
 	char text[4096];
@@ -125,7 +125,7 @@ static void tell_user(pid_t pid, long uid, char *why, size_t n)
 		         (int)pid, uid);
 }
 
-/* The owner of what is in /proc/PID is root where the process may not be dumped. */
+/* Whether /proc/PID is hidden: root owns its contents if the process is not dumpable. */
 static bool is_hidden(pid_t pid, long uid)
 {
 	char path[64];
@@ -176,7 +176,7 @@ static int explain(pid_t pid, char *why, size_t n)
 	return -EPERM;
 }
 
-/* Can its memory be read, by one way or the other? */
+/* Whether its memory is readable by one of the two ways. */
 static int try_memory(struct sp_target *t, char *why, size_t n)
 {
 	struct sp_mappings m;
@@ -243,7 +243,7 @@ void sp_target_close(struct sp_target *t)
 
 /* ---- mappings ---- */
 
-/* All of a file of /proc that does not fit into one read. */
+/* Reads a file of /proc that does not fit into one read. */
 static int whole(pid_t pid, const char *file, char **text)
 {
 	char path[64];
@@ -337,7 +337,7 @@ bool sp_target_file(const struct sp_target *t, const struct sp_mapping *m, char 
 	snprintf(executable, sizeof executable, "/proc/%d/exe", (int)t->pid);
 	ssize_t got = readlink(executable, target, sizeof target - 1);
 	target[got > 0 ? got : 0] = 0;
-	/* the link, too, ends with " (deleted)" where it is */
+	/* if the file is deleted, the link also ends with " (deleted)" */
 	if (got <= 0 || strcmp(target, m->path) || strlen(executable) >= n)
 		return false;
 	strcpy(path, executable);
@@ -384,7 +384,7 @@ pid_t sp_target_inner(const struct sp_target *t, pid_t thread)
 	const char *p = proc_text(t->pid, file, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
 	if (!p)
 		return thread;
-	/* one number for each namespace, the innermost last */
+	/* one id for each namespace, the innermost last */
 	const char *end = p + 1 + strcspn(p + 1, "\n");
 	while (end > p && end[-1] >= '0' && end[-1] <= '9')
 		end--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Another process, looked at from outside: its memory, its threads, its objects in memory. Nothing is written into it
- * and nothing of it is stopped, but for the moment in which registers are read (native.h). All that comes from it may
- * be torn or wrong: each read can fail, and nothing read is trusted before it is checked. */
+/* Another process, read from outside: its memory, threads, and objects in memory. Nothing is written into it, and its
+ * threads are not stopped except while registers are read (native.h). All data may be inconsistent or wrong: each read
+ * can fail, and values are checked before they are used. */
 #ifndef SP_SAMPLE_TARGET_H
 #define SP_SAMPLE_TARGET_H
 
@@ -13,68 +13,70 @@
 
 struct sp_target {
 	pid_t pid;
-	int memory; /* /proc/PID/mem, where process_vm_readv is forbidden; -1: not open */
+	int memory; /* /proc/PID/mem, if process_vm_readv() is forbidden; -1: not open */
 	uint64_t
-	    started; /* clock ticks since boot (field 22 of /proc/PID/stat): a pid that came again is another one */
+	    /* clock ticks since boot (field 22 of /proc/PID/stat): distinguishes processes with a reused pid */
+	    started;
 };
 
-/* Opens pid. 0, or a negative errno with a sentence in why[n] that says the way out: -ESRCH (no such process), -EPERM
- * (not allowed: which limit forbids it, ptrace_scope, another user, a container), -ENOSYS. */
+/* Opens pid. Returns 0, or a negative errno with a sentence in why[n] that says what to do: -ESRCH (no such process),
+ * -EPERM (not allowed; the sentence names the limit: ptrace_scope, another user, a container), -ENOSYS. */
 int sp_target_open(struct sp_target *t, pid_t pid, char *why, size_t n);
 void sp_target_close(struct sp_target *t);
-/* Copies n bytes at the address `at`; false: not all are there. */
+/* Copies n bytes from address `at`. Returns false if not all of them are readable. */
 bool sp_target_read(const struct sp_target *t, uint64_t at, void *to, size_t n);
-/* Several pieces with one call, to[i] from from[i], of the same size each, in this order: how many, from the first on,
- * were there. n: IOV_MAX at most. */
+/* Copies several pieces with one system call, from[i] to to[i] of the same size, in this order. Returns the number of
+ * pieces that were copied, from the first on. n: at most IOV_MAX. */
 size_t sp_target_read_many(const struct sp_target *t, const struct iovec *to, const struct iovec *from, size_t n);
-/* Is it still the process that was opened, and running? */
+/* Whether the process that was opened is still running. */
 bool sp_target_alive(const struct sp_target *t);
 
-/* What its memory is made of (/proc/PID/maps), by address. */
+/* A mapping of its memory (/proc/PID/maps); sorted by address. */
 struct sp_mapping {
 	uint64_t begin, end, offset; /* offset: of begin in the file */
 	bool readable, writable, executable;
-	const char *path; /* "": none; as the process sees it, sp_target_file() opens it; "[vdso]" and the like */
+	const char *path; /* path in the process's root, for sp_target_file(); "": no file; "[vdso]" and the like */
 };
 struct sp_mappings {
 	struct sp_mapping *all; /* owned */
 	size_t n;
-	char *text; /* owned: what the paths stand in */
+	char *text; /* owned: the text that contains the paths */
 };
-int sp_target_mappings(const struct sp_target *t, struct sp_mappings *out); /* 0 or a negative errno */
+int sp_target_mappings(const struct sp_target *t, struct sp_mappings *out); /* Returns 0 or a negative errno. */
 void sp_mappings_free(struct sp_mappings *m);
-const struct sp_mapping *sp_mappings_at(const struct sp_mappings *m, uint64_t address); /* NULL: nothing is there */
-/* The file of a mapping, to be opened from here: in the process's own root, or through the link of the executable,
- * which may be deleted. false: path[n] has no room, or there is no file. */
+/* NULL: nothing is mapped there */
+const struct sp_mapping *sp_mappings_at(const struct sp_mappings *m, uint64_t address);
+/* A path by which the file of a mapping can be opened from here: in the process's root, or the link to the executable,
+ * which may be deleted. Returns false if path[n] is too small or there is no such file. */
 bool sp_target_file(const struct sp_target *t, const struct sp_mapping *m, char *path, size_t n);
 
-/* Its threads: fills ids[room], returns how many there are (may be more than room), or a negative errno. */
+/* Lists its threads. Fills ids[room] and returns the number of threads (may be more than room), or a negative errno. */
 int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room);
 
-/* What the process itself calls one of its threads: another number, where it has a pid namespace of its own. */
+/* The id of one of its threads inside the process: a different number if the process has a separate pid namespace. */
 pid_t sp_target_inner(const struct sp_target *t, pid_t thread);
 
-/* The name that the system has for a thread, where it has one of its own: otherwise it is the main thread's, which all
- * inherit. false: it has none. */
+/* The name that the system has for a thread. Returns false if the thread has only inherited the name of the main
+ * thread. */
 enum { SP_THREAD_NAME = 16 };
 bool sp_target_thread_name(const struct sp_target *t, pid_t thread, char name[SP_THREAD_NAME]);
 
-/* What a thread does, from /proc, without stopping it. */
+/* The state of a thread, from /proc, without stopping it. */
 enum sp_thread_state {
-	SP_STATE_RUNNING, /* on a processor, or ready for one */
+	SP_STATE_RUNNING, /* running, or ready to run */
 	SP_STATE_GIL,     /* waits for the interpreter's lock */
-	SP_STATE_SYSCALL, /* in a system call that does work: the disk, the network, a file */
-	SP_STATE_IDLE,    /* waits for something that has not happened: sleep, lock, select */
+	SP_STATE_SYSCALL, /* in a system call that does work: disk, network, files */
+	SP_STATE_IDLE,    /* waits for an event: sleep, lock, select */
 	SP_STATES
 };
 struct sp_thread_times {
 	uint64_t cpu;                  /* ns on a processor so far (schedstat) */
-	uint64_t ready;                /* ns that it was ready but had no processor */
+	uint64_t ready;                /* ns ready to run but without a processor */
 	char letter;                   /* of /proc/…/stat: R S D T Z X */
-	int32_t syscall;               /* number; -1: in none, -2: not told */
-	uint64_t arguments[6], sp, pc; /* of the system call that it is in; 0: not told */
+	int32_t syscall;               /* number; -1: not in a system call, -2: unknown */
+	uint64_t arguments[6], sp, pc; /* of the current system call; 0: unknown */
 };
-/* 0, or a negative errno: the thread has ended. */
+/* Reads them. Returns 0, or a negative errno: the thread has ended. */
 int sp_target_times(const struct sp_target *t, pid_t thread, struct sp_thread_times *out);
 
 #endif

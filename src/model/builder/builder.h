@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What builds a model: tables from keys to indices, and the processes that are loaded. */
+/* The builder of a model: tables from keys to indices, and the processes that are being loaded. */
 #ifndef SP_MODEL_BUILDER_BUILDER_H
 #define SP_MODEL_BUILDER_BUILDER_H
 
@@ -23,42 +23,46 @@ struct sp_builder {
 	unsigned flags;
 	struct sp_arena scratch; /* owned */
 	struct sp_intern regions, counters, parameters, strings,
-	    metrics;                       /* a region's or metric's key says all of it */
-	struct sp_intern parameter_values; /* (region of kind PARAMETER, the one before) */
+	    metrics;                       /* keys of regions and metrics contain all their fields */
+	struct sp_intern parameter_values; /* key: (region of kind PARAMETER, previous parameter value) */
 	size_t region_room;
-	char *key; /* owned; scratch */
+	char *key; /* owned; buffer for one key */
 	size_t key_room;
-	uint32_t *path_slots; /* owned; (parent, region, parameter) to path, 0: empty */
-	size_t hashed;        /* paths below this one are in path_slots */
-	size_t path_mask;     /* their number - 1, a power of two - 1 */
-	unsigned path_shift;  /* 64 - its bits */
-	uint32_t *row_of;     /* owned; path to row + 1 of the location being read, 0: none */
+	uint32_t *path_slots; /* owned; hash table (parent, region, parameter) -> path; 0: empty slot */
+	size_t hashed;        /* path_slots contains the paths below this index */
+	size_t path_mask;     /* number of slots - 1; the number is a power of two */
+	unsigned path_shift;  /* 64 - number of bits of path_mask */
+	uint32_t *row_of;     /* owned; path -> row + 1 of the location being read; 0: no row */
 	size_t row_of_room;
 	struct sp_loading *loading; /* owned */
 	size_t n_loading;
-	size_t files;        /* room of loading and the sources */
-	struct sp_err first; /* of the files that could not be read at all */
-	uint64_t *visits;    /* owned; while merging: of each path, and resumptions */
+	size_t files;        /* capacity of loading and of the sources */
+	struct sp_err first; /* first error of a file that could not be read at all */
+	uint64_t *visits;    /* owned; while merging: visits + resumptions of each path */
 	size_t visit_room;
-	uint32_t *folded;          /* owned; while merging: path to its index after sp_build_fold(); NULL: the same */
-	bool merging;              /* rows are taken away after each file, and raw files are closed */
+	/* owned; while merging: path -> its index after sp_build_fold(); NULL: unchanged */
+	uint32_t *folded;
+	bool merging;              /* rows are moved out after each file, and raw files are closed */
 	struct sp_object *objects; /* owned; object files with compiled functions */
 	struct sp_known_symbols known;
-	uint32_t *path_moves; /* owned; path to its index after sp_build_fold(), of path_moved ones; NULL: the same */
+	/* owned; path -> its index after sp_build_fold(), for path_moved paths; NULL: unchanged */
+	uint32_t *path_moves;
 	size_t path_moved;
 };
 
-/* A model with nothing in it and what builds it; e: no memory. */
+/* Opens a builder with an empty model for the experiment in dir. flags: SP_MODEL_…; files: maximum number of raw files.
+ * Returns 0, or -1 with e set (no memory). */
 int sp_builder_open(struct sp_builder *b, const char *dir, unsigned flags, size_t files, struct sp_err *e);
-void sp_builder_close(struct sp_builder *b); /* all but the model */
-/* Returns 1 when the file cannot be read (e says why), -1 when loading cannot go on. */
+void sp_builder_close(struct sp_builder *b); /* frees everything except the model */
+/* Adds the process of one raw file. Returns 0, 1 if the file cannot be read (e has the reason), or -1 if loading cannot
+ * continue. */
 int sp_builder_add(struct sp_builder *b, const struct sp_listed *file, struct sp_err *e);
-/* The tables of strings become the model's. */
+/* Moves the tables of strings into the model. Returns 0, or -1 with e set. */
 int sp_builder_strings(struct sp_builder *b, struct sp_err *e);
-/* Makes `visits` as long as there are paths; -1 without memory. */
+/* Extends `visits` to the number of paths. Returns 0, or -1: no memory. */
 int sp_builder_visits(struct sp_builder *b);
-/* When all files have been added: what processes left that could not be measured, and all that follows from the whole
- * but the values. */
+/* Finishes the model after all files were added: reads the errors that unmeasured processes left, and derives
+ * everything that needs all processes, except values. Returns 0, or -1 with e set. */
 int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From ticks of a process to nanoseconds, and clocks of several hosts (load/clock.c, mpi/clock_sync.c). */
+/* Converts ticks of a process to nanoseconds, and aligns the clocks of several hosts (load/clock.c,
+ * mpi/clock_sync.c). */
 #ifndef SP_MODEL_BUILDER_CLOCK_H
 #define SP_MODEL_BUILDER_CLOCK_H
 
@@ -12,14 +13,15 @@ struct sp_builder;
 struct sp_clock;
 struct sp_loading;
 
-/* clock_sync.c: a CLOCK record; and, when the hosts' own clocks are known, what follows from those of all. -1: no
- * memory */
+/* clock_sync.c. sp_build_clock_record() reads a CLOCK record. sp_build_clocks() aligns the clocks of all hosts, after
+ * all files are read. -1: no memory. */
 void sp_build_clock_record(struct sp_loading *l, uint64_t at, const struct sp_str *text);
 int sp_build_clocks(struct sp_builder *b);
 
-#define SP_CLOCK_MONTH (UINT64_C(31) * 86400 * UINT64_C(1000000000)) /* ns: times that are farther apart are damage */
+/* ns; a larger difference between two times is damage */
+#define SP_CLOCK_MONTH (UINT64_C(31) * 86400 * UINT64_C(1000000000))
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks);
-uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns that so many ticks take */
+uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks); /* ns in this number of ticks */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h);
 
 #endif

@@ -10,7 +10,8 @@
 #include "model/path.h"
 #include "model/process.h"
 
-/* Exclusive times and totals, location by location. */
+/* Sums of one path as fixed-point integers (units of 2^-32 ns; sumsq: 2^-16 ns^2): the order of additions does not
+ * change the result. */
 struct sp_exact {
 	unsigned __int128 incl, each, excl, sumsq;
 };
@@ -19,19 +20,21 @@ struct sp_deriving {
 	struct sp_exact *exact; /* owned; for each path; NULL: there is only one location */
 	uint32_t *at;           /* owned; path to row + 1 */
 	double *children;       /* owned; inclusive time of each row's children; NULL: nothing to compensate */
-	uint8_t *mpi;           /* owned; of each path: whether its region is a function of MPI */
+	uint8_t *mpi;           /* owned; for each path: whether its region is a function of MPI */
 };
-/* Makes the totals of m, all zero. most: rows of a location, to compensate for the cost of measuring; 0: not wanted. */
+/* Allocates the totals of m as zeros. most: maximum number of rows of a location, to compensate for the measurement
+ * overhead; 0: no compensation. exact: sum in integers. Returns 0, or -1 with e set. */
 int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool exact, struct sp_err *e);
-/* Fills in deriving.mpi, where m has the regions of its paths. */
+/* Sets mpi[path] for all paths of m, whose regions must be known. */
 void sp_derive_find_mpi(const struct sp_model *m, uint8_t *mpi);
-/* The l->values rows of a location, and their metrics, in the order of paths. */
+/* Derives exclusive times of one location and adds its values to the totals. rows: l->values rows in the order of
+ * paths; metrics: those of the rows. */
 void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, const uint64_t *metrics,
                         const struct sp_process *p);
-/* The totals of other locations. */
+/* Adds totals that were derived elsewhere from other locations. */
 void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const double *each,
                    const struct sp_exact *exact, const uint64_t *metrics);
-void sp_derive_totals(struct sp_deriving *d); /* and the lists of children */
+void sp_derive_totals(struct sp_deriving *d); /* writes the totals and the lists of children into the model */
 void sp_derive_close(struct sp_deriving *d);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One process while its file is loaded: what its definitions say, each id once, in the order of the file. */
+/* One process while its file is loaded: its definitions, each id once, in the order of the file. */
 #ifndef SP_MODEL_BUILDER_LOADING_H
 #define SP_MODEL_BUILDER_LOADING_H
 
@@ -18,17 +18,16 @@
 struct sp_place;
 struct sp_source;
 
-enum { SP_MOST_DIMENSIONS = 64 }; /* of a cartesian topology: what is more can only be damage */
+enum { SP_MOST_DIMENSIONS = 64 }; /* maximum of a cartesian topology; more is damage */
 
-/* Definitions of MPI of one process as its file has them, each id once, in their order; texts are in the builder's
- * scratch. */
+/* MPI definitions of one process in the order of its file, each id once. Texts are in the builder's scratch arena. */
 struct sp_comm_def {
-	uint32_t id, order; /* order: in which they came, as of the others */
+	uint32_t id, order; /* order: position among the process's MPI definitions, also in the structs below */
 	uint32_t flags;     /* SP_RAW_COMM_… */
 	struct sp_raw_comm c;
-	bool told; /* c is */
+	bool told; /* c was recorded */
 	struct sp_str name, members, remote;
-	struct sp_str cart_name, cart, coordinates; /* empty: not told */
+	struct sp_str cart_name, cart, coordinates; /* empty: not recorded */
 };
 
 struct sp_win_def {
@@ -42,14 +41,14 @@ struct sp_group_def {
 };
 
 struct sp_mpi_defs {
-	struct sp_comm_def *comms; /* owned, as the others */
+	struct sp_comm_def *comms; /* owned, as the other arrays */
 	struct sp_win_def *wins;
 	struct sp_group_def *groups;
 	size_t n_comms, n_wins, n_groups, comm_room, win_room, group_room;
-	const struct sp_comm_def *self; /* MPI_COMM_SELF; NULL: not told */
+	const struct sp_comm_def *self; /* MPI_COMM_SELF; NULL: not recorded */
 };
 
-/* What a process says of those that it started. */
+/* A CHILD record: a process that this process started. */
 struct sp_child_def {
 	int32_t pid;
 	uint32_t flags; /* SP_RAW_CHILD_… */
@@ -62,56 +61,55 @@ struct sp_children_defs {
 	size_t n, room;
 };
 
-/* A TASK record as the file has it. */
+/* One TASK record of the file. */
 struct sp_task_def {
 	uint8_t what; /* SP_RAW_TASK_… */
 	uint32_t a, b;
-	const char *data; /* in the file; bytes */
+	const char *data; /* in the mapped file, `bytes` long */
 	size_t bytes;
 	struct sp_str name;
 };
 
 struct sp_task_defs {
 	struct sp_task_def *defs; /* owned, until the process is read */
-	size_t n, room, count[4]; /* of each kind */
-	uint32_t highest;         /* number of a task */
-	/* in the model's arena, their times in ticks */
+	size_t n, room, count[4]; /* count: number of records of each kind */
+	uint32_t highest;         /* highest number of a task */
+	/* in the model's arena; times are ticks */
 	struct sp_task *tasks;
 	struct sp_task_rest *rests;
 	struct sp_task_awaited *awaited;
 	struct sp_handed handed;
 };
 
-/* What one process says of lines: `location` is the place among its locations, times are ticks. */
+/* Lines of one process: `location` is the index among its locations, times are ticks. */
 struct sp_line_defs {
 	struct sp_line *p; /* in the model's arena */
 	size_t n;
 };
 
-/* What one process says of memory: `location` is the place among its locations, times are ticks. */
+/* Memory of one process: `location` is the index among its locations, times are ticks. */
 struct sp_site_defs {
 	struct sp_site *p; /* owned */
 	size_t n, room;
-	struct sp_raw_heap *heap;    /* in the arena; NULL: none */
-	struct sp_raw_point *points; /* in the arena */
+	struct sp_raw_heap *heap;    /* in the model's arena; NULL: not recorded */
+	struct sp_raw_point *points; /* in the model's arena */
 	size_t n_points;
-	uint32_t passed_path; /* SP_NONE: not known */
+	uint32_t passed_path; /* SP_NONE: unknown */
 };
 
-/* What one process says of locks and waits: locations are places among its own, locks are indices of its own, times are
- * ticks. */
+/* Locks and waits of one process: locations and locks are indices within the process, times are ticks. */
 struct sp_lock_defs {
-	struct sp_lock *locks; /* in the model's arena, as the others */
+	struct sp_lock *locks; /* in the model's arena, as the other arrays */
 	size_t n_locks;
 	struct sp_lock_wait *waits;
 	size_t n_waits;
 	struct sp_lock_circle *circles;
 	size_t n_circles;
-	struct sp_str *records; /* owned, until the process is read; DEADLOCK */
+	struct sp_str *records; /* owned, until the process is read; DEADLOCK records */
 	size_t n_records, record_room;
 };
 
-/* The system's number of a thread, and its place in the file. */
+/* Thread id of the operating system, and the index of that thread in the file. */
 struct sp_tid {
 	uint64_t tid;
 	size_t at;
@@ -124,7 +122,7 @@ struct sp_loading {
 	struct sp_location *locations; /* in the arena; begin, end and process are not set yet */
 	struct sp_place *places;       /* in the arena */
 	uint64_t *begins;              /* in the arena; ticks */
-	uint64_t mono, real;           /* ns at clock.first; real 0: damaged */
+	uint64_t mono, real;           /* ns at clock.first; real is 0 if the clock is damaged */
 	uint64_t end;                  /* ticks */
 	struct sp_source *source;
 	struct sp_mpi_defs mpi; /* owned */
@@ -133,20 +131,24 @@ struct sp_loading {
 	struct sp_line_defs lines;
 	struct sp_site_defs sites;
 	struct sp_lock_defs locks;
-	uint64_t place; /* ns: its place among the processes; those of one MPI_COMM_WORLD have the first one's */
-	struct sp_raw_clock_sync sync[2]; /* the first and the last */
-	unsigned syncs;                   /* how many of them there are */
-	bool settled;                     /* clock_sync.c: its clock was compared */
-	uint64_t unmoved;                 /* clock_sync.c: real, before that */
-	struct sp_tid *tids;              /* in the builder's scratch, where there are samples; by tid and place */
-	struct sp_raw_thread **strangers; /* in the builder's scratch; threads of the samples, of which locations behind
-	                                     those of the process's own threads are */
-	struct sp_loading *samples;       /* while it is read: what its file of samples says; NULL: there is none */
-	uint32_t order;                   /* while merging: of its first location among all, in the order of files */
-	bool final;                       /* nobody writes its file any more */
+	/* ns; sort key among the processes: all processes of one MPI_COMM_WORLD have the key of the first one */
+	uint64_t place;
+	struct sp_raw_clock_sync sync[2]; /* first and last record */
+	unsigned syncs;                   /* number of CLOCK records */
+	bool settled;                     /* clock_sync.c: the clock was compared with another host's */
+	uint64_t unmoved;                 /* clock_sync.c: `real` before the alignment */
+	/* in the builder's scratch arena, if there are samples; sorted by tid and index */
+	struct sp_tid *tids;
+	/* in the builder's scratch arena; threads that only the samples contain: their locations follow those of the
+	 * process's own threads */
+	struct sp_raw_thread **strangers;
+	struct sp_loading *samples; /* while the process is read: its file of samples; NULL: no such file */
+	/* while merging: index of its first location among all, in the order of files */
+	uint32_t order;
+	bool final; /* the file is complete: no process writes it any more */
 };
 
-/* All that they own, but not themselves. */
+/* Free what the structs own, but not the structs themselves. */
 void sp_source_close(struct sp_source *s);
 void sp_loading_free(struct sp_loading *l);
 

@@ -9,10 +9,12 @@
 #include "model/model.h"
 #include "model/str.h"
 
-/* Damage that leaves something to read. Text that finds no memory is dropped; so is what follows it. */
+/* Adds a problem to the model: damage that leaves something to read. If there is no memory, this problem and all later
+ * ones are dropped. */
 void sp_model_problem(struct sp_model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sp_model_add_problem(struct sp_model *m, const char *text); /* a line that is ready */
+void sp_model_add_problem(struct sp_model *m, const char *text); /* text: the complete line */
 int sp_model_no_memory(struct sp_err *e);
-struct sp_str sp_model_str(struct sp_model *m, const char *p, size_t n); /* .p is NULL when there is no memory */
+/* Copies n bytes into the model's arena and adds a NUL; .p is NULL if there is no memory */
+struct sp_str sp_model_str(struct sp_model *m, const char *p, size_t n);
 
 #endif

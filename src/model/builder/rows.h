@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of values while a location is read. */
+/* The rows of values of the location that is being read. */
 #ifndef SP_MODEL_BUILDER_ROWS_H
 #define SP_MODEL_BUILDER_ROWS_H
 
@@ -11,23 +11,25 @@
 struct sp_builder;
 struct sp_loading;
 
-/* Room for n more rows; -1 without memory. */
+/* Makes room for n more rows. Returns 0, or -1: no memory. */
 int sp_rows_reserve(struct sp_builder *b, size_t n);
-/* Makes room in every row for metrics that were just defined; before there were `old`. */
+/* Widens every row for metrics that were just defined; there were `old` metrics before. Returns 0, or -1: no memory. */
 int sp_rows_widen(struct sp_builder *b, size_t old);
-/* Puts rows in the order of their paths and makes those of one path one; *n becomes their number. */
+/* Sorts the rows from `first` on by path and adds rows of the same path together; *n becomes the new number of rows.
+ * Returns 0, or -1: no memory. */
 int sp_rows_order(struct sp_builder *b, size_t first, size_t *n);
 
-/* The path and the values of metrics of a node's row; SP_NONE: there is no such node. -1: no memory. */
+/* Finds the row of a node: its path and the values of its metrics; *path is SP_NONE if there is no such node. Returns
+ * 0, or -1: no memory. */
 typedef int sp_node_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **values);
-/* lock.c: adds the waits of a thread that have not ended to the columns of rows; end: ticks. */
+/* lock.c: adds the unfinished waits of a thread to the columns of its rows. end: end of the thread, ticks. */
 int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
                         uint64_t end, sp_node_row_fn *row, void *arg);
-/* memory.c. The sites of a thread, of which what they hold of columns is added to rows. The heaps, when the processes
- * are in order. -1: no memory. */
+/* memory.c. sp_build_sites() reads the allocation sites of a thread and adds their columns to the rows.
+ * sp_build_memory() builds the heaps after the processes are sorted. Return 0, or -1: no memory. */
 int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,
                    void *arg);
-int sp_build_heap(struct sp_builder *b, struct sp_loading *l); /* before the threads */
+int sp_build_heap(struct sp_builder *b, struct sp_loading *l); /* call before sp_build_sites() */
 int sp_build_memory(struct sp_builder *b, struct sp_err *e);
 
 #endif

@@ -12,37 +12,38 @@
 
 struct sp_builder;
 
-/* A compiled function. */
+/* Source location of a compiled function. */
 struct sp_symbol {
 	struct sp_str name; /* may be empty */
-	struct sp_str file; /* where it was declared, or the object file */
-	uint32_t line;      /* 0: not known */
+	struct sp_str file; /* file of its declaration, or the object file */
+	uint32_t line;      /* 0: unknown */
 };
 
-/* What a raw file says of it: the object's path, which build that was, and where it begins there; the symbol may be
- * empty. */
+/* A compiled function as a raw file records it: path and build id of the object file, and the function's start address
+ * in it. The symbol may be empty. */
 struct sp_symbol_key {
 	const char *path, *build, *symbol;
 	uint32_t address;
 };
 
-/* symbols_file.c: those that the experiment's file `symbols` tells. */
+/* symbols_file.c: the functions in the experiment's file `symbols`. */
 struct sp_known_symbols {
 	bool read;
 	struct sp_intern keys; /* in the builder's scratch */
 	struct sp_known_symbol {
-		struct sp_symbol is; /* in the builder's scratch, or the model's arena */
+		struct sp_symbol is; /* texts in the builder's scratch arena or the model's arena */
 		bool told, counted;
 	} * p; /* owned; one for each key */
 	size_t n, room;
 };
 
-/* symbols.c. Texts of keys are not NULL; path and build may be empty: not told. Returns 0, or -1: no memory. */
+/* symbols.c. Finds the source location of a compiled function, in the file `symbols` or the object file. Texts of keys
+ * are not NULL; path and build may be empty: not recorded. Returns 0, or -1: no memory. */
 int sp_symbols_find(struct sp_builder *b, const struct sp_symbol_key *key, struct sp_symbol *out);
-/* The same in the object file alone; *found: it is there, and the build that was measured. */
+/* The same in the object file alone. *found: the object file exists and is the measured build. */
 int sp_symbols_look_up(struct sp_builder *b, const struct sp_symbol_key *key, struct sp_symbol *out, bool *found);
 void sp_symbols_free(struct sp_builder *b);
-/* What the experiment's file tells; NULL: nothing. */
+/* Finds the function in the experiment's file `symbols`; NULL: not in it. */
 const struct sp_symbol *sp_symbols_known(struct sp_builder *b, const struct sp_symbol_key *key);
 void sp_known_symbols_free(struct sp_known_symbols *k);
 

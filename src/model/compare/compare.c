@@ -37,7 +37,8 @@ static int by_place(const void *a, const void *b)
 
 enum level { SAME_FILE, SAME_LAST_PART, SAME_NAME, LEVELS };
 
-/* In b, of room bytes, which grows. */
+/* Builds the key of a region at a level in *b, a buffer of *room bytes that grows. Returns the key's length; 0: no
+ * memory. */
 static size_t make_key(char **b, size_t *room, const struct sp_region *r, enum level level)
 {
 	struct sp_str file = r->file;
@@ -75,7 +76,7 @@ void sp_compare_pair(struct sp_joining *j, uint32_t there, uint32_t here)
 	j->c->region_of[j->model][here] = there;
 }
 
-/* Takes those with a counterpart out of both lists. */
+/* Removes the regions that have a counterpart from both lists. */
 static int settle(struct sp_joining *j)
 {
 	const uint32_t *of = j->c->region_of[j->model];
@@ -99,7 +100,7 @@ static int settle(struct sp_joining *j)
 	return 0;
 }
 
-/* Puts together, in the order of both lists, those with the same key. */
+/* Pairs regions with the same key, in the order of both lists. */
 static int join_level(struct sp_joining *j, enum level level)
 {
 	struct sp_arena arena = {.blocks = NULL};
@@ -109,7 +110,7 @@ static int join_level(struct sp_joining *j, enum level level)
 	size_t room = 0, n, i;
 	int rc = first && next ? 0 : -1;
 
-	/* backwards, so that the first comes out first; 0: no more */
+	/* backwards, so that the first one with a key is found first; 0: no more */
 	for (i = j->n_there; rc == 0 && i > 0; i--) {
 		n = make_key(&b, &room, j->there[i - 1].r, level);
 		k = n ? sp_intern(&keys, b, n) : SP_INTERN_FAILED;
@@ -140,14 +141,14 @@ static int join_level(struct sp_joining *j, enum level level)
 	return rc ? rc : settle(j);
 }
 
-/* Whether it is the region around a measured cell of a notebook, which the recorder calls as its file: In[7]. */
+/* Whether this is the region of a measured notebook cell. The recorder names it like its file: In[7]. */
 static bool is_cell(const struct sp_region *r)
 {
 	return r->file.n > 4 && memcmp(r->file.p, "In[", 3) == 0 && r->file.p[r->file.n - 1] == ']' &&
 	       sp_compare_text(r->name, r->file) == 0;
 }
 
-/* The only cell among them; NULL: there is none, or there are several. */
+/* The only cell in the list; NULL: no cell, or several. */
 static const struct sp_candidate *only_cell(const struct sp_candidate *c, size_t n)
 {
 	const struct sp_candidate *found = NULL;
@@ -162,7 +163,7 @@ static const struct sp_candidate *only_cell(const struct sp_candidate *c, size_t
 	return found;
 }
 
-/* The statements of a cell that are in no function. */
+/* The statements of a cell that are outside functions. */
 static const struct sp_candidate *statements(const struct sp_candidate *c, size_t n, struct sp_str file)
 {
 	static const struct sp_str module = {"<module>", sizeof("<module>") - 1};
@@ -174,7 +175,7 @@ static const struct sp_candidate *statements(const struct sp_candidate *c, size_
 	return NULL;
 }
 
-/* A cell that is run again has another number: of two results of one cell each, these are the same one. */
+/* A cell that is run again has another number. If both experiments have one cell, these are the same cell. */
 static int join_cells(struct sp_joining *j)
 {
 	const struct sp_candidate *there = only_cell(j->there, j->n_there), *here = only_cell(j->here, j->n_here), *a,
@@ -249,13 +250,15 @@ static int join_regions(struct sp_compare *c, uint32_t model)
 struct path_keys {
 	struct sp_arena arena;
 	struct sp_intern paths, values;
-	uint32_t *path; /* owned; of each key of `paths` */
+	uint32_t *path; /* owned; for each key of `paths` */
 	size_t room;
 	uint32_t
-	    *value_of; /* owned; number of each value of a parameter in the model at hand, the same in all models */
+	    /* owned; number of each parameter value of the current model; equal values have the same number in all
+	     * models */
+	    *value_of;
 };
 
-/* Of a value with what was set before it in the same call. */
+/* The number of a value together with the values set before it in the same call. */
 static uint32_t value_key(struct path_keys *k, const struct sp_model *m, uint32_t value)
 {
 	const struct sp_parameter_value *v = &m->parameter_values[value];
@@ -270,7 +273,7 @@ static uint32_t value_key(struct path_keys *k, const struct sp_model *m, uint32_
 	memcpy(key, head, sizeof(head));
 	if (name.n)
 		memcpy(key + sizeof(head), name.p, name.n);
-	if (v->text.n) /* which may hold NUL */
+	if (v->text.n) /* the text may contain NUL */
 		memcpy(key + sizeof(head) + name.n, v->text.p, v->text.n);
 	id = sp_intern(&k->values, key, n);
 	free(key);
@@ -293,7 +296,7 @@ static int key_values(struct path_keys *k, const struct sp_model *m)
 	return 0;
 }
 
-/* The path of the union with that key; a new one if there is none, or if `fresh`. SP_NONE: no memory. */
+/* Finds the path of the union with this key, or adds it; fresh: always adds it. SP_NONE: no memory. */
 static uint32_t path_for(struct sp_compare *c, struct path_keys *k, const uint32_t key[3], bool fresh, uint32_t model,
                          uint32_t path)
 {

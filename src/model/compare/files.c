@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that have another name in the other experiment. Two are the same one if their last parts agree (it lies
- * elsewhere), or if at least half of the functions of the larger one are in both: two scripts that have nothing but a
- * __main__ are not. */
+/* Finds files that have another name in the other experiment. Two files are the same if their last parts are equal
+ * (another directory), or if at least half of the functions of the larger file are in both. Names such as __main__ do
+ * not count, as any two scripts have them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,16 +13,16 @@
 #include "model/str.h"
 
 struct pair {
-	struct sp_compare_file f; /* first */
-	uint32_t before, after;   /* files */
-	uint32_t alike;           /* of f.regions: those whose names say something */
+	struct sp_compare_file f; /* the first field */
+	uint32_t before, after;   /* indices of files */
+	uint32_t alike;           /* number of f.regions with meaningful names */
 };
 
 struct work {
 	struct sp_arena arena;
 	struct sp_intern files;
-	uint32_t *size[2];  /* owned; of each file in the first experiment and in the other: functions whose names say
-	                       something */
+	/* owned; for each file in the first and in the other experiment: number of functions with meaningful names */
+	uint32_t *size[2];
 	struct pair *pairs; /* owned */
 	size_t n;
 };
@@ -32,7 +32,7 @@ static bool tells(const struct sp_region *r)
 	return r->qualname.n && r->qualname.p[0] != '<';
 }
 
-/* How many functions each file has. */
+/* Counts the functions of each file. */
 static int count_files(struct work *w, const struct sp_model *m, uint32_t *size)
 {
 	uint32_t i, file;
@@ -85,7 +85,7 @@ static bool is_same(const struct work *w, const struct pair *p)
 	       (p->alike && 2 * (uint64_t)p->alike >= (a > b ? a : b));
 }
 
-/* Functions that are in both, in files of different names. */
+/* Finds functions that are in both experiments, in files of different names. */
 static void find_pairs(struct work *w, const struct sp_compare *c, size_t model)
 {
 	const struct sp_model *m = c->models[model];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Modules that have another name in the other experiment: of those without any counterpart, two are the same if at
+/* Finds modules that have another name in the other experiment. Two modules without a counterpart are the same if at
  * least half of the functions of the larger one are in both, by their qualified names. Names such as <module> and
- * <lambda>, which each module may have, do not count. */
+ * <lambda>, which any module may have, do not count. */
 #include "model/compare/private.h"
 
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 #include "model/region.h"
 #include "model/str.h"
 
-/* A name that more modules have says little about two of them, and would take the square of their number. */
+/* A name in more modules is ignored: it does not identify a module, and the number of pairs grows with the square. */
 enum { MOST_MODULES = 32 };
 
 struct side {
-	uint32_t *module;    /* owned; of each candidate, SP_NONE: none that counts */
-	uint32_t *size;      /* owned; of each module: functions that count */
-	bool *matched;       /* owned; of each module: has a counterpart already */
+	uint32_t *module;    /* owned; module of each candidate; SP_NONE: the candidate does not count */
+	uint32_t *size;      /* owned; for each module: number of functions that count */
+	bool *matched;       /* owned; for each module: it has a counterpart already */
 	struct sp_str *name; /* owned */
 	struct sp_intern modules;
 };
@@ -71,7 +71,7 @@ static void side_close(struct side *s)
 	sp_intern_free(&s->modules);
 }
 
-/* Modules of which something has a counterpart by name are not renamed. */
+/* Modules are not renamed if one of their functions has a counterpart by name. */
 static int mark_matched(struct sp_joining *j, struct side *there, struct side *here)
 {
 	const struct sp_model *m = j->c->models[j->model];
@@ -94,8 +94,9 @@ struct work {
 	struct sp_arena arena;
 	struct side there, here;
 	struct sp_intern names, pairs;
-	uint32_t *first, *next; /* owned; candidates there of each qualified name, plus 1 */
-	struct common *common;  /* owned; of each of `pairs` */
+	/* owned; list of the candidates in the union with each qualified name, index plus 1 */
+	uint32_t *first, *next;
+	struct common *common; /* owned; one for each of `pairs` */
 	size_t room;
 };
 
@@ -144,7 +145,7 @@ static int add_common(struct work *w, uint32_t there, uint32_t here)
 	return 0;
 }
 
-/* The first candidate there of that qualified name, plus 1; 0: none. */
+/* The first candidate in the union with the region's qualified name, index plus 1; 0: no such candidate. */
 static uint32_t named(struct work *w, size_t names, const struct sp_region *r)
 {
 	uint32_t k = sp_intern(&w->names, r->qualname.p, r->qualname.n);
@@ -198,7 +199,7 @@ static int join_modules(struct sp_joining *j, struct work *w, size_t names, cons
 		for (at = named(w, names, j->here[i].r); at; at = w->next[at])
 			if (w->there.module[at - 1] == x->there && j->there[at - 1].r) {
 				sp_compare_pair(j, j->there[at - 1].id, j->here[i].id);
-				j->there[at - 1].r = NULL; /* taken */
+				j->there[at - 1].r = NULL; /* has a counterpart now */
 				regions++;
 				break;
 			}

@@ -10,7 +10,7 @@
 #include "model/report/walk.h"
 #include "model/str.h"
 
-/* Of each model and entry. */
+/* The numbers of all entries of all models, one model after the other. */
 struct numbers {
 	struct sp_numbers *n; /* owned */
 	size_t entries;
@@ -64,7 +64,7 @@ static int gather(struct building *b, struct sp_err *e)
 	return 0;
 }
 
-/* Mean and variance of n runs, whose numbers are `apart` from each other. */
+/* Mean and variance of n runs, whose numbers are at a distance of `apart` elements. */
 static struct sp_compare_side side_of(const struct sp_numbers *n, size_t apart, uint32_t runs)
 {
 	struct sp_compare_side s = {.n = runs};
@@ -116,7 +116,7 @@ static void judge(const struct building *b, struct sp_compare_row *r)
 	}
 }
 
-/* The sums over all entries, which exclusive times add up to. */
+/* Sums over all entries; exclusive times add up to the whole. */
 static int make_all(struct building *b)
 {
 	struct sp_numbers *sums = calloc(b->c->n_models, sizeof(*sums));
@@ -171,7 +171,7 @@ static int make_rows(struct building *b)
 	return 0;
 }
 
-/* All tests of entries that are large enough are one family. */
+/* Applies Holm's correction to all tests of large entries as one family. */
 static int correct(struct building *b)
 {
 	struct sp_compare_table *t = b->t;

@@ -1,48 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What changed between experiments, function by function or call path by call path, with the spread over repeated runs.
+/* The differences between experiments by function or by call path, with the spread over repeated runs.
  *
- * Experiments come in groups of repeated runs; the first group is what the others are compared with. For each group:
- * the mean over its runs, in which what a run has not got counts as 0, and the sample variance (n - 1).
+ * Experiments come in groups of repeated runs; the other groups are compared with the first one. For each group: the
+ * mean over its runs, where a missing entry counts as 0, and the sample variance (n - 1).
  *
- * Whether a difference is larger than the noise is asked of Welch's t-test (B. L. Welch: "The generalization of
- * 'Student's' problem when several different population variances are involved", Biometrika 34, 1947), two-sided, for
- * groups of two runs or more: the variances of both groups may differ. One asks it of many functions at once, so the
+ * Welch's t-test decides whether a difference is larger than the noise (B. L. Welch: "The generalization of 'Student's'
+ * problem when several different population variances are involved", Biometrika 34, 1947). It is two-sided, needs
+ * groups of two runs or more, and allows different variances in both groups. As many functions are tested at once, the
  * p-values are corrected by Holm's method (S. Holm: "A simple sequentially rejective multiple test procedure",
- * Scandinavian Journal of Statistics 6, 1979) over those entries that take a given share of the time in one of both
- * groups; what takes less is not judged. */
+ * Scandinavian Journal of Statistics 6, 1979). Only entries that take a given share of the time in one of both groups
+ * are tested. */
 #ifndef SP_MODEL_COMPARE_TABLE_H
 #define SP_MODEL_COMPARE_TABLE_H
 
 #include "model/compare/compare.h"
 
-/* A group's numbers of one entry, or of all. */
+/* The numbers of one group, for one entry or for all. */
 struct sp_compare_side {
-	uint32_t n;                /* runs */
+	uint32_t n;                /* number of runs */
 	double visits, visits_var; /* mean, variance */
 	double excl, incl;         /* mean, ns */
 	double excl_var, incl_var; /* ns^2; 0 for a single run */
 };
 
-/* Of one group against the first. */
+/* The difference between one group and the first. */
 struct sp_compare_change {
-	double p;      /* for exclusive time, as it is; negative: not asked, as a group has one run only */
-	double holm;   /* corrected; negative: not judged */
-	double margin; /* ns: so far from the difference of the means may the true one be, with 95 %; negative: not
-	                  asked */
-	bool large;    /* takes the share in one of both; others are not judged, and have no margin */
+	/* p-value for exclusive time, uncorrected; negative: not tested, because a group has only one run */
+	double p;
+	double holm; /* p-value corrected by Holm's method; negative: not tested */
+	/* ns; half the width of the 95 % interval around the difference of the means; negative: not tested */
+	double margin;
+	/* the entry takes the share in one of both groups; other entries are not tested and have no margin */
+	bool large;
 };
 
 struct sp_compare_row {
-	uint32_t entry;                    /* of sp_compare.regions or paths */
+	uint32_t entry;                    /* index in sp_compare.regions or sp_compare.paths */
 	struct sp_compare_side *sides;     /* one for each group */
-	struct sp_compare_change *changes; /* one for each group; the first says nothing */
+	struct sp_compare_change *changes; /* one for each group; the first is unused */
 };
 
 enum sp_compare_sort {
-	SP_COMPARE_CHANGE,   /* of exclusive time, whichever way */
-	SP_COMPARE_TOTAL,    /* of inclusive time */
-	SP_COMPARE_RELATIVE, /* of exclusive time, as a factor; what is new or gone comes first */
-	SP_COMPARE_EXCL,     /* of the group that has more */
+	SP_COMPARE_CHANGE,   /* absolute difference of exclusive time */
+	SP_COMPARE_TOTAL,    /* absolute difference of inclusive time */
+	SP_COMPARE_RELATIVE, /* ratio of exclusive times; new and missing entries come first */
+	SP_COMPARE_EXCL,     /* exclusive time of the group with more */
 	SP_COMPARE_INCL,
 	SP_COMPARE_VISITS,
 	SP_COMPARE_NAME,
@@ -50,33 +52,33 @@ enum sp_compare_sort {
 };
 
 struct sp_compare_query {
-	bool paths;                /* else regions */
-	const uint32_t *runs;      /* of each group: how many models; together all of them */
-	size_t groups;             /* 2 or more */
-	const char *match;         /* of functions' names, as in sp_report_flat() */
-	enum sp_compare_sort sort; /* changes are those of the last group */
-	double share;              /* see above; 0.01: one percent */
+	bool paths;                /* true: compare call paths; false: regions */
+	const uint32_t *runs;      /* number of models in each group; the sum is the number of all models */
+	size_t groups;             /* at least 2 */
+	const char *match;         /* pattern of functions' names, as in sp_report_flat() */
+	enum sp_compare_sort sort; /* by the changes of the last group */
+	double share;              /* share of the time that makes an entry large; 0.01: one percent */
 };
 
 struct sp_compare_table {
 	struct sp_arena arena;
-	struct sp_compare_row *rows; /* all that have been anywhere and match, sorted */
+	struct sp_compare_row *rows; /* all entries that any run has and that match, sorted */
 	size_t n;
 	struct sp_compare_row all; /* the time of all functions; entry is 0 */
 };
 
-/* 0, or -1 with e set; sp_compare_table_free() either way. */
+/* Fills *t. Returns 0, or -1 with e set; call sp_compare_table_free() in both cases. */
 int sp_compare_table(struct sp_compare_table *t, const struct sp_compare *c, const struct sp_compare_query *q,
                      struct sp_err *e);
 void sp_compare_table_free(struct sp_compare_table *t);
 
-/* The probability of a difference at least as large if both had the same mean; negative: cannot be asked. n: runs,
- * var: sample variance. */
+/* The probability of a difference at least as large if both means were equal; negative: cannot be computed. n: number
+ * of runs; var: sample variance. */
 double sp_welch(double mean_a, double var_a, uint32_t n_a, double mean_b, double var_b, uint32_t n_b);
-/* Half the width of the interval around a difference of two means in which the true one is with 95 %: what has p =
- * 0.05; negative: cannot be asked. */
+/* Half the width of the 95 % confidence interval around a difference of two means (p = 0.05); negative: cannot be
+ * computed. */
 double sp_welch_margin(double var_a, uint32_t n_a, double var_b, uint32_t n_b);
-/* Corrects n p-values in place. 0, or -1: no memory. */
+/* Corrects n p-values in place. Returns 0, or -1: no memory. */
 int sp_holm(double *p, size_t n);
 
 #endif

@@ -54,7 +54,8 @@ double sp_welch(double mean_a, double var_a, uint32_t n_a, double mean_b, double
 	if (!(a + b > 0))
 		return mean_a == mean_b ? 1 : 0;
 	t2 = (mean_a - mean_b) * (mean_a - mean_b) / (a + b);
-	freedom = (a + b) * (a + b) / (a * a / (n_a - 1) + b * b / (n_b - 1)); /* of Welch and Satterthwaite */
+	/* degrees of freedom by Welch and Satterthwaite */
+	freedom = (a + b) * (a + b) / (a * a / (n_a - 1) + b * b / (n_b - 1));
 	return beta(freedom / 2, 0.5, freedom / (freedom + t2));
 }
 
@@ -69,7 +70,7 @@ double sp_welch_margin(double var_a, uint32_t n_a, double var_b, uint32_t n_b)
 		low = high;
 		high *= 2;
 	}
-	for (int i = 0; i < 52; i++) { /* bits of a double */
+	for (int i = 0; i < 52; i++) { /* as many steps as a double has bits */
 		const double middle = (low + high) / 2;
 
 		if (sp_welch(0, var_a, n_a, middle, var_b, n_b) > 0.05)

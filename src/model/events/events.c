@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The trace of one location: decoded, balanced, in the model's ids and time. */
+/* The trace of one location: decoded, balanced, with the model's ids and times. */
 #include "base/grow.h"
 #include "model/events/events.h"
 
@@ -22,7 +22,7 @@ uint64_t sp_events_count(const struct sp_model *m, uint32_t location)
 	return m->priv->places[location].words;
 }
 
-/* What is wrong with the file was found when the model was made. */
+/* Damage of the file was reported when the model was made. */
 static void known(void *arg, const char *text)
 {
 	(void)arg;
@@ -35,7 +35,7 @@ struct opening {
 	struct sp_err *e;
 };
 
-/* The raw file of a merged model, as long as someone reads its events. */
+/* Opens the raw file of a merged model, for as long as its events are read. */
 static int open_raw(void *arg)
 {
 	const struct opening *o = arg;
@@ -57,7 +57,7 @@ static int open_raw(void *arg)
 	}
 	if (s->place->thread == SIZE_MAX) {
 		s->source->users++;
-		return 0; /* only samples speak of it */
+		return 0; /* the location is only in the file of samples */
 	}
 	if (s->place->thread >= s->source->raw->n_threads ||
 	    s->source->raw->threads[s->place->thread].state.id != l->id)
@@ -66,7 +66,7 @@ static int open_raw(void *arg)
 	return 0;
 }
 
-/* It stays open where damage was found, so that it is told once. */
+/* Keeps the file open after damage was found, so that the damage is reported only once. */
 static void close_raw(struct sp_events *s)
 {
 	if (!s->source->closed || s->problems != s->m->n_problems || --s->source->users)
@@ -81,7 +81,7 @@ static struct sp_events *new_events(const struct sp_model *m, uint32_t location)
 
 	if (!s)
 		return NULL;
-	/* what is found damaged on the way is added to the model's problems, which is all that changes in it */
+	/* the model is constant, except that damage found while reading is added to its problems */
 	s->m = (struct sp_model *)m;
 	s->place = &m->priv->places[location];
 	s->source = &m->priv->sources[s->place->source];
@@ -147,7 +147,7 @@ void sp_events_close(struct sp_events *s)
 	free(s);
 }
 
-/* The part is given up from here on. */
+/* Gives up the rest of the part. */
 static void damaged(struct sp_events *s, const char *what)
 {
 	struct sp_raw_part *p = &s->raw->parts[s->thread->events.first + s->part - 1];
@@ -161,7 +161,7 @@ static void damaged(struct sp_events *s, const char *what)
 	s->at = s->n;
 }
 
-/* A process that still runs has recorded more since it was loaded: not damage, but the end of what was loaded. */
+/* A process that still runs has recorded more since it was loaded. This is the end of the loaded events, not damage. */
 static void too_late(struct sp_events *s)
 {
 	uint64_t now = s->place->end;
@@ -169,14 +169,14 @@ static void too_late(struct sp_events *s)
 	if (s->thread->state_offset)
 		memcpy(&now, s->raw->map + s->thread->state_offset + offsetof(struct sp_raw_location, last),
 		       sizeof(now));
-	/* of a copy the state was copied before the events */
+	/* the copy of a file has the state from before its events */
 	if ((now > s->place->end || s->raw->bytes.copy) && s->raw->header.ended == SP_RAW_RUNNING)
 		s->at = s->n;
 	else
 		damaged(s, "an event later than the end of its thread");
 }
 
-/* Returns 1 when there is one, 0 when all are read, -1 on error. */
+/* Returns 1 if there is a next part, 0 at the end, -1 on an error. */
 static int next_part(struct sp_events *s, struct sp_err *e)
 {
 	struct sp_raw_part *p;
@@ -213,8 +213,8 @@ static int push(struct sp_events *s, uint32_t region, struct sp_err *e)
 	return 0;
 }
 
-/* A leave that does not belong to the innermost region: leaves what is above its own, or is none at all. Returns
- * whether the word is to be read again. */
+/* Handles a leave that is not of the innermost region: leaves the regions above its region, or drops it if the region
+ * is not open. Returns whether the word has to be read again. */
 static bool mismatch(struct sp_events *s, uint32_t region)
 {
 	size_t i;
@@ -251,7 +251,7 @@ static int parameter(struct sp_events *s, uint32_t what, const uint64_t *payload
 	return out->id != SP_NONE;
 }
 
-/* One of the values; they are at the time of the enter or leave that follows. */
+/* Decodes one of the values of a METRICS event; they have the time of the enter or leave that follows. */
 static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, struct sp_event *out)
 {
 	if (words != s->source->n_sync)
@@ -264,7 +264,7 @@ static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, 
 	return 1;
 }
 
-/* Returns how many events it became, 0 or 1, or SP_EVENTS_AGAIN; -1: damage. */
+/* Returns the number of events, 0 or 1, or SP_EVENTS_AGAIN; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
 	static const unsigned char need[] = {[SP_RAW_X_TIME] = 1,
@@ -319,11 +319,11 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 			return sp_events_task(s, what, words, payload, out);
 		if (what >= SP_RAW_X_WAIT_BEGIN && what <= SP_RAW_X_LOCK_RELEASE)
 			return sp_events_wait(s, what, words, payload, out);
-		return what ? 0 : -1; /* of a later minor version: its length is all there is to know */
+		return what ? 0 : -1; /* an event of a later minor version: only its length is known */
 	}
 }
 
-/* Not before `ns`, nor after `end`. */
+/* Converts ticks to ns, limited to `ns` ≤ time ≤ `end`. */
 static inline uint64_t ns_at(const struct sp_clock *c, uint64_t at, uint64_t ns, uint64_t end)
 {
 	const int64_t ticks = (int64_t)(at - c->first);
@@ -339,7 +339,7 @@ static inline uint64_t to_ns(struct sp_events *s, uint64_t at)
 	return s->ns = ns_at(&s->source->clock, at, s->ns, s->end);
 }
 
-/* The rare words. Returns how many events it became, 0 or 1. */
+/* Decodes the rare kinds of words. Returns the number of events, 0 or 1. */
 static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 {
 	uint32_t id = (uint32_t)(w >> SP_RAW_KIND_BITS) & SP_RAW_ID_MAX;
@@ -347,7 +347,7 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 	int made;
 
 	if (w == 0) {
-		s->at = s->n; /* the end of what was written */
+		s->at = s->n; /* the end of the recorded words */
 		return 0;
 	}
 	if ((w & 7) != SP_RAW_EXTRA) {
@@ -385,7 +385,7 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 	return made;
 }
 
-/* Reads words until one has become an event or the part is at its end. Returns the number of events, or -1. */
+/* Reads words until one makes an event or the part ends. Returns the number of events, or -1. */
 static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *e)
 {
 	uint64_t w = s->words[s->at];
@@ -432,7 +432,7 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 	return 1;
 }
 
-/* Whether something is to be left or ended before the next word is read. */
+/* Whether a region has to be left or a wait ended before the next word is read. */
 static bool must_leave(const struct sp_events *s)
 {
 	return s->depth > s->keep || (s->keep == 0 && s->n_waits);
@@ -452,7 +452,7 @@ static struct sp_event leave_top(struct sp_events *s)
 	return out;
 }
 
-/* All words are read: what is still open is left now. */
+/* Leaves regions that are still open after the last word. */
 static void at_end(struct sp_events *s)
 {
 	if (s->end > s->ns)
@@ -509,7 +509,7 @@ uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *plac
 	return s->stack;
 }
 
-/* Room for what n events say beside their numbers. */
+/* Makes room for the additional fields of n events. */
 static int make_room(struct sp_events *s, size_t n, struct sp_err *e)
 {
 	struct sp_io *io;
@@ -536,7 +536,7 @@ static int make_room(struct sp_events *s, size_t n, struct sp_err *e)
 struct reading {
 	struct sp_events *s;
 	struct sp_event *out;
-	size_t wanted, n; /* events */
+	size_t wanted, n; /* number of events */
 	struct sp_err *e;
 };
 
@@ -586,7 +586,8 @@ static int read_events(void *arg)
 	return 0;
 }
 
-/* All reading of events comes by here, so that a raw file that is cut meanwhile is an error of who reads it. */
+/* All reading of events passes through here, guarded: if another process truncates the raw file, the reader gets an
+ * error. */
 long sp_events_read(struct sp_events *s, struct sp_event *out, size_t n, struct sp_err *e)
 {
 	struct reading r = {s, out, n, 0, e};

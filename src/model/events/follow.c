@@ -168,14 +168,14 @@ uint32_t sp_path_with(const struct sp_path_index *x, uint32_t path, uint32_t *pa
 			v.text.n = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, ev->u.uint);
 		v.text.p = digits;
 	}
-	*parameter = x->values[value_slot(x, &v)] - 1; /* SP_NONE where it is in no path */
+	*parameter = x->values[value_slot(x, &v)] - 1; /* SP_NONE if the value is in no path */
 	if (*parameter == SP_NONE)
 		return path;
 	is = x->exact[exact_slot(x, p->parent, p->region, *parameter)];
 	return is ? is : path;
 }
 
-/* The innermost call has a value from now on. */
+/* The innermost call has the event's parameter value from now on. */
 static void set_parameter(struct sp_follow *f, const struct sp_event *ev)
 {
 	struct sp_followed *top = &f->stack[f->depth - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of MPI. What they name is checked here, so that nobody behind has to. */
+/* Events of MPI. All indices in them are checked here, so that later code can rely on them. */
 #include "model/comm.h"
 #include "model/event.h"
 #include "model/events/events.h"
@@ -15,7 +15,7 @@ _Static_assert((int)SP_ROOT_NONE == SP_RAW_ROOT_NONE && (int)SP_ROOT_SELF == SP_
 
 enum subject { NOTHING, REQUEST, COMM, WIN };
 
-/* Of each kind: how many words it has, and what its first word names. */
+/* For each kind: number of words, and what the first word refers to. */
 static const struct {
 	uint8_t words, subject;
 } kinds[] = {
@@ -50,7 +50,7 @@ static uint32_t high(uint64_t word)
 	return (uint32_t)(word >> 32);
 }
 
-/* Finds the communicator or window, and whose ranks its events name. */
+/* Finds the communicator or window, and the group in which the event's ranks count. */
 static int find_subject(const struct sp_events *s, enum subject subject, uint64_t word, struct sp_event *out,
                         struct sp_mpi *x)
 {
@@ -85,7 +85,7 @@ static int with_peer(struct sp_mpi *x, uint64_t word)
 	return x->peer < x->peers->n;
 }
 
-/* Point to point and collectives; false: damage. */
+/* Decodes point-to-point and collective communication; false: damage. */
 static bool of_comm(struct sp_mpi *x, uint32_t what, const uint64_t *p)
 {
 	switch (what) {
@@ -110,7 +110,7 @@ static bool of_comm(struct sp_mpi *x, uint32_t what, const uint64_t *p)
 	}
 }
 
-/* One-sided communication; false: damage. */
+/* Decodes one-sided communication; false: damage. */
 static bool of_win(const struct sp_events *s, struct sp_mpi *x, uint32_t what, const uint64_t *p)
 {
 	switch (what) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Enters and leaves as nearly all are, many at once. */
+/* Decodes plain enters and leaves, the most frequent events, in batches. */
 #include "model/builder/source.h"
 #include "model/event.h"
 #include "model/events/events.h"
@@ -10,7 +10,7 @@ const uint8_t sp_events_kinds[8] = {[SP_RAW_ENTER] = SP_EVENT_ENTER,
                                     [SP_RAW_SUSPEND] = SP_EVENT_SUSPEND,
                                     [SP_RAW_INHERIT] = SP_EVENT_INHERIT};
 
-/* Whether all times from here to the end of the trace are in the range in which a product is all they need. */
+/* Whether all times from here to the end of the trace can be converted with one multiplication. */
 static bool is_simple(const struct sp_events *s)
 {
 	const struct sp_clock *c = &s->source->clock;
@@ -19,7 +19,7 @@ static bool is_simple(const struct sp_events *s)
 	       (double)(int64_t)(s->place->end - c->first) * c->ns < 0x1p62;
 }
 
-/* Without a branch that depends on whether it is an enter, which nothing could predict. */
+/* Has no branch that depends on enter or leave: the processor could not predict it. */
 size_t sp_events_plain(struct sp_events *s, struct sp_event *out, size_t n)
 {
 	static const uint8_t leaves = 1u << SP_RAW_LEAVE | 1u << SP_RAW_SUSPEND;

@@ -23,28 +23,28 @@ struct sp_sampled_events {
 	struct sp_raw_file *raw; /* owned */
 	const struct sp_raw_thread *thread;
 	struct sp_clock clock;
-	const struct sp_ids *metrics; /* by columns */
-	uint32_t *path_of;            /* owned; node to path; SP_NONE: none */
+	const struct sp_ids *metrics; /* index: column */
+	uint32_t *path_of;            /* owned; table from nodes to paths; SP_NONE: no path */
 	size_t nodes;
-	size_t part;           /* the one being read is the one before */
-	const uint64_t *words; /* of it */
-	uint32_t *lines;       /* owned; from which frames call the next one */
+	size_t part;           /* index of the next part */
+	const uint64_t *words; /* of the current part */
+	uint32_t *lines;       /* owned; lines at which frames call the next frame */
 	size_t n_lines, line_room;
-	uint64_t *room; /* owned; of unpacked words */
+	uint64_t *room; /* owned; buffer for unpacked words */
 	size_t n, at;
 	uint64_t ticks, ns, end;
-	uint32_t is, wanted; /* paths: what is open, and what was found */
-	uint64_t period;     /* 0: not known */
-	uint64_t found;      /* when `wanted` was */
-	uint64_t again;      /* how often it was, at the end */
-	uint32_t next;       /* the path that is found at next_at, after a time of which nothing is known */
+	uint32_t is, wanted; /* paths: the open one, and the one of the last sample */
+	uint64_t period;     /* ns; 0: unknown */
+	uint64_t found;      /* time of the sample that set `wanted` */
+	uint64_t again;      /* identical samples after the last one, at the end */
+	uint32_t next;       /* path of the sample at next_at, which follows a time without valid samples */
 	uint64_t next_at;
-	bool pending; /* there is one */
+	bool pending; /* next and next_at are set */
 	bool over;
 };
 
 const char *const sp_sample_state_names[SP_SAMPLE_STATES] = {"running", "gil", "system call", "idle"};
-/* The columns of such a file: looks, processor time, that in each state, and then counters. */
+/* Columns of a file of samples: number of samples, processor time, processor time in each state, counters. */
 enum { COLUMN_LOOKS, COLUMN_CPU, COLUMN_COUNTERS = 2 + SP_SAMPLE_STATES };
 
 static void silent(void *arg, const char *text)
@@ -53,7 +53,7 @@ static void silent(void *arg, const char *text)
 	(void)text;
 }
 
-/* The child of a path with that region. */
+/* The child of a path with this region. */
 static uint32_t child(const struct sp_model *m, uint32_t path, uint32_t region)
 {
 	uint32_t c = m->paths[path].first_child;
@@ -63,7 +63,7 @@ static uint32_t child(const struct sp_model *m, uint32_t path, uint32_t region)
 	return c;
 }
 
-/* As tree.c made them: a node's parent comes before it. */
+/* Finds the paths of nodes, which tree.c added to the model. A node's parent comes before it. */
 static int find_paths(struct sp_sampled_events *s, const struct sp_ids *ids, struct sp_err *e)
 {
 	const struct sp_raw_part *p = s->raw->parts + s->thread->nodes.first, *end = p + s->thread->nodes.count;
@@ -91,7 +91,8 @@ static int find_paths(struct sp_sampled_events *s, const struct sp_ids *ids, str
 	return 0;
 }
 
-/* Of several threads with a number the one as far behind as the location is, as parts/sampled.c has it. */
+/* Finds the thread. If several threads have the same id, position among them is the same as among the locations
+ * (parts/sampled.c). */
 static int open_raw(struct sp_sampled_events *s, const struct sp_process *p, uint32_t location, struct sp_err *e)
 {
 	const uint64_t tid = s->m->locations[location].tid;
@@ -163,7 +164,7 @@ void sp_sampled_events_close(struct sp_sampled_events *s)
 	free(s);
 }
 
-/* One step from what is open to what was found: the innermost function is left, or another one entered. */
+/* One step from the open path to the path of the sample: leaves the innermost function or enters one. */
 static struct sp_event step(struct sp_sampled_events *s)
 {
 	const struct sp_path *paths = s->m->paths;
@@ -172,7 +173,7 @@ static struct sp_event step(struct sp_sampled_events *s)
 
 	while (at != s->is && at && paths[at].parent != s->is)
 		at = paths[at].parent;
-	if (at == s->is || (at == 0 && s->is)) { /* what was found is not below it */
+	if (at == s->is || (at == 0 && s->is)) { /* the path of the sample is not below the open one */
 		out.kind = SP_EVENT_LEAVE;
 		out.id = paths[s->is].region;
 		s->is = paths[s->is].parent;
@@ -184,7 +185,7 @@ static struct sp_event step(struct sp_sampled_events *s)
 	return out;
 }
 
-/* 1: there is one; 0: all are read. */
+/* Returns 1 if there is a next part, 0 at the end, -1 on an error. */
 static int next_part(struct sp_sampled_events *s, struct sp_err *e)
 {
 	const struct sp_raw_part *p;
@@ -196,13 +197,13 @@ static int next_part(struct sp_sampled_events *s, struct sp_err *e)
 	s->words = sp_raw_words(s->raw, p, &s->room, &s->n, e);
 	if (!s->words) {
 		s->n_lines = 0;
-		return e->code ? -1 : 1; /* damage, which the others tell */
+		return e->code ? -1 : 1; /* damage, which the loading of the model reports */
 	}
 	s->ticks = p->base;
 	return 1;
 }
 
-/* Of payload, where files of before say less. */
+/* Decodes a sample; files of older versions have fewer words. */
 static void take_sample(struct sp_sampled_events *s, const uint64_t *payload, uint32_t words, struct sp_sample *out)
 {
 	const uint64_t node = payload[0];
@@ -222,7 +223,7 @@ static void take_sample(struct sp_sampled_events *s, const uint64_t *payload, ui
 		out->counted[i - 4] = payload[i];
 }
 
-/* What makes no sense, or finds no memory, is not told. */
+/* Decodes the lines of a call path. Invalid lines, and those without memory, are ignored. */
 static void take_lines(struct sp_sampled_events *s, const uint64_t *payload, uint32_t words)
 {
 	const size_t first = (uint32_t)payload[0], n = payload[0] >> 32;
@@ -247,7 +248,7 @@ static void take_lines(struct sp_sampled_events *s, const uint64_t *payload, uin
 		s->n_lines = first + n;
 }
 
-/* Reads a word. Whether it was a sample, or the end of them. */
+/* Reads a word. Returns whether it was a sample or the end of the samples. */
 static bool next_word(struct sp_sampled_events *s, struct sp_sample *out)
 {
 	const uint64_t w = s->words[s->at], *payload = s->words + s->at + 1;
@@ -298,7 +299,7 @@ uint64_t sp_sampled_until(uint64_t time, uint64_t next, uint64_t again, uint64_t
 	return most && next > time && next - time > most ? time + most : next;
 }
 
-/* What was found last ends at s->ns, or before. */
+/* Ends the validity of the last sample, at s->ns or before. */
 static void take(struct sp_sampled_events *s, uint32_t path, uint64_t again)
 {
 	const uint64_t until = sp_sampled_until(s->found, s->ns, again, s->period);
@@ -375,7 +376,7 @@ long sp_sampled_read(struct sp_sampled_events *s, struct sp_sample *out, size_t 
 	return (long)k;
 }
 
-/* ---- as others see it ---- */
+/* ---- interface ---- */
 
 struct sample_reading {
 	struct sp_events *s;

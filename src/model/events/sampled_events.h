@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The samples of a location as events: the functions that were found are entered and left as they come and go. */
+/* Converts the samples of a location to events: functions are entered and left when samples show them appear and
+ * disappear. */
 #ifndef SP_MODEL_EVENTS_SAMPLED_EVENTS_H
 #define SP_MODEL_EVENTS_SAMPLED_EVENTS_H
 
@@ -10,20 +11,21 @@
 
 struct sp_sampled_events;
 
-/* *out NULL: there are none of the location. The model must outlive it. Reads files: to be guarded, as the next ones.
- */
+/* Opens the samples of a location; *out is NULL if it has no samples. The model must outlive *out. This function and
+ * those below read mapped files: call them under sp_guarded(). */
 int sp_sampled_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location, struct sp_err *e);
 /* As sp_events_read_samples(). */
 long sp_sampled_read(struct sp_sampled_events *s, struct sp_sample *out, size_t n, struct sp_err *e);
 
-/* Nanoseconds between two looks at a process; 0: not known. */
+/* The sampling period of a process in ns; 0: unknown. */
 uint64_t sp_sampled_period(const struct sp_process *p);
-/* Until when a sample stands, of which the one at `next` tells that it was found `again` so many times: at most
- * SP_SAMPLE_PERIODS periods for each. A thread that only helps, and waits, is not looked at. */
+/* The end of the time for which a sample is valid. The next sample at `next` reports `again` identical samples in
+ * between; the sample is valid for at most SP_SAMPLE_PERIODS periods for each. The sampler skips idle threads of
+ * libraries, which run no Python code. */
 enum { SP_SAMPLE_PERIODS = 2 };
 uint64_t sp_sampled_until(uint64_t time, uint64_t next, uint64_t again, uint64_t period);
 
-/* As sp_sampled_open(), where samples take the place of a trace: of a location without one. */
+/* As sp_sampled_open(), but only for a location without a trace, whose events the samples replace. */
 int sp_sampled_events_open(struct sp_sampled_events **out, const struct sp_model *m, uint32_t location,
                            struct sp_err *e);
 /* As sp_events_read(). */

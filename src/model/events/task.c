@@ -19,7 +19,7 @@ static const struct sp_process *process_of(const struct sp_events *s)
 	return &s->m->processes[s->m->locations[s->place - s->m->priv->places].process];
 }
 
-/* The last one with that thread id that had begun by now: the system uses them again. */
+/* The last location with this thread id that had begun by `now`: the system reuses thread ids. */
 static uint32_t joined(const struct sp_events *s, uint64_t tid, uint64_t now)
 {
 	const struct sp_process *p = process_of(s);
@@ -31,7 +31,7 @@ static uint32_t joined(const struct sp_events *s, uint64_t tid, uint64_t now)
 	return SP_NONE;
 }
 
-/* A word that says two things is read twice. */
+/* Decodes a word that makes two events: it is read twice. */
 static int leaves(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
 {
 	const struct sp_source *source = s->source;
@@ -74,7 +74,7 @@ int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uin
 		out->id = joined(s, payload[0], sp_clock_ns(&s->source->clock, s->ticks));
 		return 1;
 	case SP_RAW_X_TASK_CREATE:
-		/* of one that never began there is no more than this */
+		/* a task that never began has only this event */
 		out->id = sp_events_id(&s->source->tasks, payload[0]) - 1;
 		return out->id != SP_NONE;
 	case SP_RAW_X_TASK_SWITCH:

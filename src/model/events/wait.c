@@ -5,7 +5,7 @@
 #include "model/model.h"
 #include "model/str.h"
 
-/* Locks are numbered from 1 in each process, without gaps. SP_NONE: none of that number. */
+/* The lock with this number. Locks are numbered from 1 in each process, without gaps. SP_NONE: no such lock. */
 static uint32_t lock_of(const struct sp_events *s, uint64_t number)
 {
 	const struct sp_model *m = s->m;
@@ -25,7 +25,7 @@ static uint32_t lock_of(const struct sp_events *s, uint64_t number)
 	                                                                                              : SP_NONE;
 }
 
-/* The row of the model that counts a wait. */
+/* The row of the model that counts this wait. */
 static uint32_t row_of(const struct sp_events *s, uint64_t number)
 {
 	const struct sp_model *m = s->m;
@@ -79,7 +79,7 @@ static int begin(struct sp_events *s, uint32_t words, const uint64_t *payload, s
 	return 1;
 }
 
-/* What began within the wait that ends has ended too; an end without its begin is none. */
+/* Ends the innermost wait of this kind and all waits within it; an end without a begin is dropped. */
 static int end(struct sp_events *s, const uint64_t *payload, struct sp_event *out)
 {
 	const uint32_t lock = lock_of(s, payload[0] & UINT32_MAX), kind = kind_of(payload[0]);
@@ -116,5 +116,5 @@ int sp_events_wait(struct sp_events *s, uint32_t what, uint32_t words, const uin
 	out->u.uint = words > 1 ? payload[1] : 0;
 	if (out->id != SP_NONE)
 		return 1;
-	return s->raw->header.ended == SP_RAW_RUNNING ? 0 : -1; /* made since the file was looked at */
+	return s->raw->header.ended == SP_RAW_RUNNING ? 0 : -1; /* made since the file was read */
 }

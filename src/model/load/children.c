@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What processes say of those that they started: how the measured ones ended, and those that no file speaks of. */
+/* Child processes as their parents recorded them: how the measured ones ended, and which ones were not measured. */
 
 #include <inttypes.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include "model/str.h"
 #include "reader/reader.h"
 
-enum { SLACK = 10000000 /* ns by which two processes of a host may differ about one moment */ };
+enum { SLACK = 10000000 /* ns; maximum difference between two processes' times of the same event on one host */ };
 
 int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_def *d, uint64_t at,
                           const struct sp_str part[2])
@@ -46,7 +46,7 @@ int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const stru
 	return p->command.p ? 0 : -1;
 }
 
-/* When a process saw the child end that has this header, ns of the host's clock; 0: it did not. */
+/* The time at which a process saw the child with this header end, in ns of the host's clock; 0: it did not see that. */
 static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header *h)
 {
 	uint64_t killed = 0;
@@ -55,7 +55,7 @@ static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header 
 
 	for (i = 0; i < l->children.n; i++) {
 		const struct sp_child_def *d = &l->children.p[i];
-		/* the clock's offset comes when all files are read */
+		/* mono is used because the clock's offset is known only after all files are read */
 		const uint64_t at =
 		    l->mono + sp_clock_ns(&l->source->clock, d->said.begin ? d->said.begin : d->said.end);
 
@@ -65,18 +65,18 @@ static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header 
 			if (d->said.status == SIGKILL && !killed && at > h->last.mono_ns)
 				killed = at;
 		} else if (!(d->flags & SP_RAW_CHILD_ENDED)) {
-			/* what was recorded of a preexec_fn is over when the child becomes the program */
+			/* the recording of a preexec_fn ends when the child becomes the program */
 			same = h->start != SP_RAW_STARTED_FORK || d->flags & SP_RAW_CHILD_FORKED;
 			killed = 0;
 		} else if (same && at > h->last.mono_ns) {
-			/* what was killed may be waited for much later */
+			/* the parent may wait for a killed child much later */
 			return killed && d->said.status == SIGKILL ? killed : at;
 		}
 	}
 	return 0;
 }
 
-/* A file that is read for what it says of children alone. */
+/* A file that is read only for its CHILD records. */
 struct parent {
 	struct sp_builder *b;
 	struct sp_loading l;
@@ -84,7 +84,7 @@ struct parent {
 
 static void silent(void *arg, const char *text)
 {
-	(void)arg, (void)text; /* whoever reads the whole file tells it */
+	(void)arg, (void)text; /* reading the whole file reports the damage */
 }
 
 static int child_of(void *arg, const struct sp_raw_def *d, uint64_t at, const struct sp_str part[4])
@@ -94,7 +94,8 @@ static int child_of(void *arg, const struct sp_raw_def *d, uint64_t at, const st
 	return d->kind == SP_RAW_DEF_CHILD ? sp_build_child_record(p->b, &p->l, d, at, part) : 0;
 }
 
-/* What a file of the parent says; *ns: of a tick of its clock. 0: it saw no end, or cannot be read. */
+/* The end of the child in a file of the parent; *ns: ns per tick of its clock. 0: it recorded no end, or cannot be
+ * read. */
 static uint64_t seen_in(struct sp_builder *b, struct sp_raw_file *f, const struct sp_raw_header *child, double *ns)
 {
 	struct sp_source source = {.raw = f};
@@ -112,8 +113,8 @@ static uint64_t seen_in(struct sp_builder *b, struct sp_raw_file *f, const struc
 	return end;
 }
 
-/* Where several processes merge an experiment, another one may read the parent's files: HOST-PID-N.raw beside the
- * child's. */
+/* If several processes merge an experiment, another one may read the parent's files: HOST-PID-N.raw in the child's
+ * directory. */
 static uint64_t seen_elsewhere(struct sp_builder *b, const struct sp_raw_file *raw, double *ns)
 {
 	const char *name = strrchr(raw->name, '/') ? strrchr(raw->name, '/') + 1 : raw->name,
@@ -138,7 +139,7 @@ static uint64_t seen_elsewhere(struct sp_builder *b, const struct sp_raw_file *r
 	return end;
 }
 
-/* Files come in the order in which their processes began: parents first. */
+/* Files come in the order in which their processes began, so parents come first. */
 void sp_build_seen_end(struct sp_builder *b, struct sp_raw_file *raw)
 {
 	struct sp_raw_header *h = &raw->header;
@@ -163,7 +164,7 @@ void sp_build_seen_end(struct sp_builder *b, struct sp_raw_file *raw)
 		end = seen_elsewhere(b, raw, &ns);
 	if (!end || end - h->last.mono_ns > SP_CLOCK_MONTH)
 		return;
-	/* its own clock may never have been compared; all processes of a host have the same */
+	/* the child's clock may never have been calibrated; all processes of a host share one clock */
 	if (sp_clock_init(&c, h) == 0)
 		ns = c.ns;
 	h->last.real_ns += end - h->last.mono_ns;
@@ -171,7 +172,7 @@ void sp_build_seen_end(struct sp_builder *b, struct sp_raw_file *raw)
 	h->last.mono_ns = end;
 }
 
-/* Measured processes by process id, host and begin. */
+/* Measured processes sorted by process id, host and begin. */
 struct table {
 	const struct sp_model *m;
 	uint32_t *order; /* owned */
@@ -185,7 +186,7 @@ static int compare(const void *a, const void *b, void *arg)
 	return by ? by : p->begin != q->begin ? (p->begin < q->begin ? -1 : 1) : 0;
 }
 
-/* The place in the table of the first process of that id and host that began no earlier; may be its end. */
+/* The index of the first process with this id and host that began at `begin` or later; may be the end of the table. */
 static size_t first_of(const struct table *t, int32_t pid, const char *host, uint64_t begin)
 {
 	size_t low = 0, high = t->m->n_processes, mid;
@@ -211,7 +212,7 @@ static struct sp_process *process_at(const struct table *t, size_t i, int32_t pi
 	return p && p->pid == pid && strcmp(p->host.p, host) == 0 ? p : NULL;
 }
 
-/* Whether a process is the other one, or comes from it. */
+/* Whether `process` is `from` or one of its descendants. */
 static bool descends(const struct sp_model *m, uint32_t process, uint32_t from)
 {
 	while (process != SP_NONE && process != from)
@@ -219,7 +220,7 @@ static bool descends(const struct sp_model *m, uint32_t process, uint32_t from)
 	return process != SP_NONE;
 }
 
-/* A process that became another program: the next of its id, if that is measured too. */
+/* Connects a process that became another program with the next process of its id, if that one is measured. */
 static void join_exec(const struct table *t)
 {
 	struct sp_process *p, *next;
@@ -257,8 +258,8 @@ static struct sp_child *add(struct found *v)
 	return p;
 }
 
-/* The last child of that id that a process has started and not waited for. latest: by the low bits of the id, with
- * mask + 1 places, the child's index from `first` plus 1. */
+/* Hash table by process id: the last child with an id that a process has started and not waited for. It has mask + 1
+ * slots and linear probing; a slot has the child's index, counted from `first`, plus 1. */
 struct latest {
 	uint32_t *slot; /* owned */
 	size_t mask;
@@ -273,7 +274,7 @@ static uint32_t *find_latest(struct latest *t, const struct found *v, size_t fir
 	return &t->slot[i];
 }
 
-/* Of one process: starts and ends put together, in the order in which it told them. */
+/* Combines the start and end records of the children of one process, in the order of recording. */
 static int read_children(struct found *v, const struct sp_loading *l, uint32_t parent)
 {
 	const struct sp_clock *c = &l->source->clock;
@@ -318,7 +319,7 @@ static int read_children(struct found *v, const struct sp_loading *l, uint32_t p
 	return rc;
 }
 
-/* What a child's parent knows of it, for the measured processes that it was: one, or several one after the other. */
+/* Copies the parent's data of a child to the measured process, or to several ones after exec. */
 static void link_child(const struct table *t, struct sp_child *child)
 {
 	const char *host = t->m->processes[child->parent].host.p;
@@ -327,7 +328,7 @@ static void link_child(const struct table *t, struct sp_child *child)
 	struct sp_process *p, *last = NULL;
 
 	for (; (p = process_at(t, i, child->pid, host)) && (!child->end || p->begin <= child->end); i++) {
-		/* what preexec_fn did was recorded, in a file that nobody could close before the exec */
+		/* the recording of a preexec_fn has a file that could not be closed before the exec */
 		if (!child->forked && p->forked && p->end == SP_END_ABRUPT)
 			p->end = SP_END_EXEC;
 		if (!last)
@@ -340,7 +341,7 @@ static void link_child(const struct table *t, struct sp_child *child)
 		last->status = child->status;
 }
 
-/* An abrupt end by a signal that another process of the program sent. */
+/* Marks abrupt ends caused by a signal from another process of the program. */
 static void note_signals(const struct table *t, const struct sp_loading *l, uint32_t sender)
 {
 	const char *host = t->m->processes[sender].host.p;
@@ -353,7 +354,7 @@ static void note_signals(const struct table *t, const struct sp_loading *l, uint
 
 		if (!(d->flags & SP_RAW_CHILD_SIGNALLED))
 			continue;
-		/* the last that had begun */
+		/* the last process that had begun by then */
 		i = first_of(t, d->pid, host, at + SLACK);
 		p = i > 0 ? process_at(t, i - 1, d->pid, host) : NULL;
 		if (!p || p->end != SP_END_ABRUPT || p == &t->m->processes[sender])
@@ -365,7 +366,8 @@ static void note_signals(const struct table *t, const struct sp_loading *l, uint
 	}
 }
 
-/* What a process became; told by itself, or by the one that started it, whose child it is. */
+/* Describes the program that a process became by exec, from its own records or those of its parent; of: the process as
+ * a child. */
 static void describe_exec(const struct sp_process *p, const struct sp_child *of, struct sp_child *child)
 {
 	size_t k;
@@ -384,13 +386,13 @@ static void describe_exec(const struct sp_process *p, const struct sp_child *of,
 		child->command = of->command;
 }
 
-/* The other program that a process became, where nothing of it is measured. */
+/* Adds the program that a process became by exec, if that is not measured. */
 static int add_exec(const struct table *t, struct found *v)
 {
 	const struct sp_process *all = t->m->processes;
 	const size_t n = v->n, processes = t->m->n_processes;
 	bool *continued = calloc(processes + 1, sizeof(*continued));
-	uint32_t *of = calloc(processes + 1, sizeof(*of)); /* the child that a process is, plus 1 */
+	uint32_t *of = calloc(processes + 1, sizeof(*of)); /* index of the child that a process is, plus 1 */
 	struct sp_child *child;
 	size_t i;
 	int rc = continued && of ? 0 : -1;
@@ -426,10 +428,10 @@ static int compare_children(const void *a, const void *b, void *arg)
 	                              : 0;
 }
 
-/* A measured process that one started which is not (a shell): its parent is whoever started that. */
+/* A measured process whose parent is not measured (a shell): its parent becomes the process that started that one. */
 static int adopt(const struct table *t, const struct found *v)
 {
-	uint32_t *order = calloc(v->n + 1, sizeof(*order)); /* owned; children that are not measured */
+	uint32_t *order = calloc(v->n + 1, sizeof(*order)); /* owned; unmeasured children */
 	struct sp_process *p = t->m->processes, *end = p + t->m->n_processes;
 	size_t n = 0, i, low, high, mid;
 
@@ -442,7 +444,7 @@ static int adopt(const struct table *t, const struct found *v)
 	for (; p < end; p++) {
 		if (p->parent != SP_NONE || p->continues != SP_NONE)
 			continue;
-		/* the last one of that id that had begun */
+		/* the last one with this id that had begun */
 		for (low = 0, high = n; low < high;) {
 			const struct sp_child *c = &v->p[order[mid = (low + high) / 2]];
 

@@ -3,7 +3,7 @@
 #include "model/builder/clock.h"
 #include "model/builder/source.h"
 
-/* 2^53 ns are 104 days: up to there a double is exact to the nanosecond, and what is more can only be damage. */
+/* 2^53 ns are 104 days: up to there a double is exact to the nanosecond; a longer time is damage. */
 #define MOST_NS 9007199254740992.0
 
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks)
@@ -20,7 +20,7 @@ uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks)
 	return (uint64_t)(ns < 0x1p63 ? ns : 0x1p63);
 }
 
-/* Returns -1 when the header does not say how long a tick is; a tick counts as a nanosecond then. */
+/* Returns 0, or -1 if the header does not give the length of a tick; a tick counts as a nanosecond then. */
 int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h)
 {
 	uint64_t ticks = h->last.ticks - h->first.ticks, ns = h->last.mono_ns - h->first.mono_ns;
@@ -30,7 +30,7 @@ int sp_clock_init(struct sp_clock *c, const struct sp_raw_header *h)
 		return 0;
 	if (h->last.ticks <= h->first.ticks || h->last.mono_ns <= h->first.mono_ns)
 		return -1;
-	/* from 100 GHz down to the 1 MHz of slow counters */
+	/* valid clocks: from 100 GHz down to the 1 MHz of slow counters */
 	if ((double)ns / (double)ticks < 0.01 || (double)ns / (double)ticks > 1000)
 		return -1;
 	c->ns = (double)ns / (double)ticks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Definitions of one process, unified with those of the others. */
+/* Reads the definitions of one process and unifies them with those of the other processes. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "model/region.h"
 #include "model/str.h"
 
-/* Ids seen so far with what they stand for in the model; made into a table when all are known. */
+/* Ids with their indices in the model; converted to a table after all are known. */
 struct pairs {
 	struct pair {
 		uint32_t id, to;
@@ -28,21 +28,21 @@ struct pairs {
 	size_t n, room;
 };
 
-enum { MOST_COLUMNS = 255 /* what one event has room for */ };
+enum { MOST_COLUMNS = 255 /* maximum number of values in one event */ };
 
 struct reading {
 	struct sp_builder *b;
 	struct sp_loading *l;
 	struct pairs regions, counters, parameters, strings, metrics, threads;
-	bool own[MOST_COLUMNS]; /* of the columns: their metrics are not in events */
+	bool own[MOST_COLUMNS]; /* for each column: the metric is exclusive, and not in events */
 	struct sp_meta *meta;   /* owned */
 	size_t metas, meta_room;
 	struct code {
-		uint32_t region; /* id */
+		uint32_t region; /* the id of the region */
 		struct sp_code is;
 	} * codes; /* owned */
 	size_t n_codes, code_room;
-	struct sp_str *names; /* owned; of the locations, by their place in the raw file */
+	struct sp_str *names; /* owned; names of the locations, by their index in the raw file */
 };
 
 static int add_pair(struct pairs *v, uint32_t id, uint32_t to)
@@ -62,7 +62,8 @@ static int add_pair(struct pairs *v, uint32_t id, uint32_t to)
 	return 0;
 }
 
-/* Frees the pairs. The table is as long as the largest id; pages of it that hold none cost nothing. */
+/* Makes the table and frees the pairs. The table is as long as the largest id; its unused pages are never touched and
+ * take no memory. */
 static int make_ids(struct sp_ids *ids, struct pairs *v)
 {
 	size_t i;
@@ -71,7 +72,7 @@ static int make_ids(struct sp_ids *ids, struct pairs *v)
 		if (v->p[i].id >= ids->n)
 			ids->n = (size_t)v->p[i].id + 1;
 	ids->to = calloc(ids->n + 1, sizeof(*ids->to));
-	/* kept one higher, so that the zeros of calloc mean "none" */
+	/* stored plus 1, so that the zeros of calloc() mean "undefined" */
 	for (i = 0; ids->to && i < v->n; i++)
 		ids->to[v->p[i].id] = v->p[i].to + 1;
 	free(v->p);
@@ -187,7 +188,7 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 	return add_pair(&r->metrics, d->a, metric(r->b, d, part));
 }
 
-/* Which build of an object file the regions that follow speak of; empty: not told. */
+/* The build id of the object file of the regions that follow; empty: not recorded. */
 static struct sp_str build_of(const struct reading *r, const struct sp_str *path)
 {
 	const size_t n = sizeof(SP_META_OBJECT) - 1;
@@ -218,7 +219,7 @@ static int add_region(struct reading *r, const struct sp_raw_def *d, uint64_t at
 	return add_pair(&r->regions, d->a, sp_build_region(r->b, part, d->b, d->flags));
 }
 
-/* Kept until it is known what the ids stand for. */
+/* Stores the code of a region until the ids are known. */
 static int add_code(struct reading *r, uint32_t region, uint64_t at, const struct sp_str *data)
 {
 	struct sp_raw_code c;
@@ -288,7 +289,7 @@ static int add_definition(void *arg, const struct sp_raw_def *d, uint64_t at, co
 	}
 }
 
-/* A record that cannot be right ends the chunk: what follows has no known beginning. */
+/* An invalid record ends the chunk, because the begin of the next record is unknown. */
 int sp_walk_definitions(struct sp_raw_file *f, const struct sp_raw_part *p, sp_definition_fn *each, void *arg)
 {
 	const char *bytes = sp_raw_payload(f, p);
@@ -318,7 +319,7 @@ int sp_walk_definitions(struct sp_raw_file *f, const struct sp_raw_part *p, sp_d
 	return 0;
 }
 
-/* The same function may have been compiled twice. */
+/* Whether several ids map to one region: a function may be compiled twice. */
 static int find_repeated(const struct sp_model *m, struct sp_source *s)
 {
 	bool *seen = calloc(m->n_regions, sizeof(*seen));
@@ -334,7 +335,7 @@ static int find_repeated(const struct sp_model *m, struct sp_source *s)
 	return seen ? 0 : -1;
 }
 
-/* The metrics that a METRICS event has values of, in the order of their columns. */
+/* Finds the metrics that a METRICS event has values of, in the order of their columns. */
 static int find_sync(struct reading *r)
 {
 	struct sp_source *s = r->l->source;
@@ -364,7 +365,7 @@ static int finish(struct reading *r)
 			sp_build_code(r->b, s->regions.to[r->codes[i].region] - 1, &r->codes[i].is);
 	if (find_sync(r))
 		return -1;
-	/* id 0: the process had no room left for another definition */
+	/* id 0: the process had no room for another definition */
 	if (l->process.lost.regions) {
 		s->regions.to[0] = sp_build_unknown_region(r->b) + 1;
 		s->regions.n += s->regions.n == 0;

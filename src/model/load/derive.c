@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What follows from the merged rows: exclusive times, times without the cost of measuring, totals. */
+/* Derives values from the merged rows: exclusive times, times without measurement overhead, totals. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct tree {
 	size_t n;
 };
 
-static uint32_t parent_row(const struct tree *t, size_t row) /* + 1; 0: none */
+static uint32_t parent_row(const struct tree *t, size_t row) /* index + 1; 0: the parent has no row */
 {
 	return t->d->at[t->d->m->paths[t->rows[row].path].parent];
 }
@@ -53,7 +53,7 @@ static void exclusive(struct tree *t)
 	}
 }
 
-/* The mean falls to that of the new inclusive time; the spread of the single durations is kept. */
+/* The mean of the durations decreases to that of the new inclusive time; their spread is kept. */
 static void set_inclusive(struct sp_value *v, double incl, double cost_in)
 {
 	double n = calls(v), old = n > 0 ? v->incl / n : 0, now = n > 0 ? incl / n : 0;
@@ -88,15 +88,15 @@ static void compensate(struct tree *t, double in, double out)
 	}
 }
 
-/* Of a row with calls an inherited frame may be there too, where it ended and its function was called again: no call
- * was longer than the longest. */
+/* The row may also contain an inherited frame (open when recording began) that ended before its function was called
+ * again. The maximum of the calls limits the sum of their durations. */
 double sp_value_each(const struct sp_value *v)
 {
 	return fmin(v->incl, calls(v) * v->max);
 }
 
-/* Sums that do not depend on their order, so that it does not matter who adds what first. Units: 2^-32 ns, 2^-16 ns^2;
- * what is larger than any time can be is damage. */
+/* Fixed-point sums, so that the order of additions does not change the result. Units: 2^-32 ns, 2^-16 ns^2. Larger
+ * values than any time are damage, and limited to `most`. */
 static unsigned __int128 fixed(double x, double unit, double most)
 {
 	return x > 0 ? (unsigned __int128)((x < most ? x : most) * unit) : 0;
@@ -170,7 +170,7 @@ void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_
 	exclusive(&t);
 	if (d->children)
 		compensate(&t, p->cost_in, p->cost_out);
-	/* rounding, and damaged files: a child may have more than its caller */
+	/* rounding, or a damaged file: a child may have more time than its caller */
 	for (i = 0; i < t.n; i++)
 		rows[i].v.excl = fmax(0, rows[i].v.excl);
 	add_totals(&t, metrics);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of an experiment. */
+/* Lists the raw files of an experiment. */
 #include "base/err.h"
 #include "base/regular.h"
 #include "format/format.h"
@@ -27,13 +27,13 @@ static int is_raw(const struct dirent *d)
 	return ends_with(d->d_name, ".raw") || ends_with(d->d_name, ".error");
 }
 
-/* Not alphasort(), which orders as the locale does. */
+/* Not alphasort(), which depends on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Of two of the same moment the first by name. */
+/* Compares begin times, then names. */
 static int by_begin(const void *a, const void *b, void *files)
 {
 	const struct sp_listed *all = files;
@@ -44,7 +44,7 @@ static int by_begin(const void *a, const void *b, void *files)
 	return p < q ? -1 : p > q;
 }
 
-/* When a process began to be recorded, of the clock of days; UINT64_MAX: the file does not say. */
+/* The begin of the recording of a process, ns of CLOCK_REALTIME; UINT64_MAX: not in the file. */
 static uint64_t begin_of(DIR *raw, const char *name)
 {
 	struct sp_raw_header h;
@@ -82,7 +82,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(p->name, q->name);
 }
 
-/* The file of samples that belongs to f; NULL: there is none. */
+/* The file of samples of the process with file f; NULL: no such file. */
 static struct sp_listed *samples_of(const struct sp_listing *l, const struct sp_listed *f)
 {
 	const size_t stem = strlen(f->name) - strlen(SP_RAW_SUFFIX);

@@ -65,7 +65,7 @@ void sp_model_problem(struct sp_model *m, const char *format, ...)
 	sp_model_add_problem(m, line.text);
 }
 
-/* The one line that a process left which could not be measured; empty when it cannot be read. */
+/* Reads the error report, one line, of a process that could not be measured; empty if it cannot be read. */
 static void error_line(char *line, size_t n, const char *dir, const char *name)
 {
 	enum { MOST_OF_ERROR = 1 << 20 };
@@ -82,7 +82,7 @@ static void error_line(char *line, size_t n, const char *dir, const char *name)
 	fclose(f);
 }
 
-/* In the order of the files; the first line goes into first, too. */
+/* Adds the error reports to the problems, in the order of the files, and copies the first one to `first`. */
 static void add_errors(struct sp_model *m, const struct sp_listing *list, char *first, size_t room)
 {
 	char line[400];
@@ -183,7 +183,7 @@ int sp_builder_add(struct sp_builder *b, const struct sp_listed *file, struct sp
 	return 0;
 }
 
-/* A directory without one process that could be read is an error. */
+/* Fails if no process of the directory could be read. */
 static int check_any(struct sp_builder *b, const struct sp_listing *list, struct sp_err *e)
 {
 	char line[402];
@@ -198,7 +198,7 @@ static int check_any(struct sp_builder *b, const struct sp_listing *list, struct
 	return sp_fail(e, 0, "no process was measured%s", line);
 }
 
-/* The strings of an intern table as the model's. */
+/* Moves the strings of an intern table into the model. */
 static int take_strings(struct sp_model *m, const struct sp_intern *t, struct sp_str **out, size_t *n, struct sp_err *e)
 {
 	size_t i;

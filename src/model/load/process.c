@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One raw file: a process and its threads; and the order of all processes. */
+/* Loads one raw file, a process and its threads; sorts all processes. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ const char *const sp_process_end_names[SP_ENDS] = {"normal", "stopped", "abrupt"
 
 static enum sp_process_end end_of(const struct sp_raw_file *raw)
 {
-	/* who sampled it was killed, which says nothing of the process */
+	/* the sampler was killed, which says nothing about the process */
 	if (raw->header.start == SP_RAW_STARTED_SAMPLER && raw->header.ended == SP_RAW_RUNNING && !raw->bytes.running)
 		return SP_END_STOPPED;
 	switch (raw->header.ended) {
@@ -86,7 +86,7 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	const struct sp_raw_header *h = &raw->header;
 	struct sp_process *p = &l->process;
 	const char *base = strrchr(raw->name, '/');
-	const double most = 1e9; /* ps; one millisecond a call is no cost of measuring */
+	const double most = 1e9; /* ps; more than one millisecond for each call is not measurement overhead */
 
 	base = base ? base + 1 : raw->name;
 	p->file = sp_model_str(b->m, base, strlen(base));
@@ -115,7 +115,7 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	return p->file.p && p->host.p ? 0 : -1;
 }
 
-/* A wait that goes on began after the last event. */
+/* An outstanding wait may have begun after the last event. */
 static void waits_since(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t *end)
 {
 	const struct sp_raw_part *p = f->parts + t->waits.first, *last = p + t->waits.count;
@@ -154,7 +154,7 @@ uint64_t sp_build_thread_end(struct sp_loading *l, struct sp_raw_thread *t)
 	}
 	if (end < t->state.last)
 		end = t->state.last;
-	/* the header's last is renewed now and then; a month later is damage */
+	/* the writer updates h->last regularly; a time one month later is damage */
 	limit = h->last.ticks > c->first ? h->last.ticks : c->first;
 	if (sp_clock_ns(c, end) > sp_clock_ns(c, limit) + SP_CLOCK_MONTH) {
 		sp_raw_report(l->source->raw, l->source->raw->size, "the time of location %" PRIu32 " is damaged",
@@ -251,7 +251,8 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	return 0;
 }
 
-/* The processes of one host share one clock; the real time that each read may have been adjusted between. */
+/* Corrects the real time of processes of one host, which share one clock: each process read the real time separately,
+ * and it may have been adjusted in between. */
 static int share_clocks(struct sp_builder *b)
 {
 	struct sp_arena arena = {0};
@@ -272,7 +273,8 @@ static int share_clocks(struct sp_builder *b)
 		} else if (!first[host]) {
 			first[host] = l;
 		} else {
-			/* more than a second apart: rebooted, or another machine of that name */
+			/* a difference of one second or more: the host was rebooted, or another host has the same
+			 * name */
 			by = (int64_t)((l->real - l->mono) - (first[host]->real - first[host]->mono));
 			if (by < (int64_t)NS && by > -(int64_t)NS)
 				l->real -= (uint64_t)by;
@@ -290,7 +292,7 @@ static int compare_loading(const void *a, const void *b)
 
 	if (p->place != q->place)
 		return p->place < q->place ? -1 : 1;
-	/* what belongs to no world has the world 0 */
+	/* processes without MPI have world 0 */
 	if (p->process.world != q->process.world)
 		return p->process.world < q->process.world ? -1 : 1;
 	if (p->process.rank != q->process.rank)
@@ -309,7 +311,7 @@ static int compare_worlds(const void *a, const void *b)
 	return p->real < q->real ? -1 : p->real > q->real;
 }
 
-/* Ranks of one MPI_COMM_WORLD follow each other, and begin where the first of them began. */
+/* Keeps the ranks of one MPI_COMM_WORLD together, at the begin of the first of them. */
 static int find_places(struct sp_builder *b)
 {
 	struct sp_loading **all = calloc(b->n_loading + 1, sizeof(struct sp_loading *));
@@ -328,7 +330,7 @@ static int find_places(struct sp_builder *b)
 	return 0;
 }
 
-/* Whether q is p or one of its ancestors, so that it cannot become its child. */
+/* Whether q is p or an ancestor of p: then it must not become a child of p. */
 static bool descends(const struct sp_model *m, uint32_t p, uint32_t q)
 {
 	for (; p != SP_NONE; p = m->processes[p].parent)
@@ -350,7 +352,7 @@ static int compare_pids(const void *a, const void *b, void *arg)
 	return p < q ? -1 : p > q;
 }
 
-/* The last process of the host with the parent's id that was there before. by_pid: all, in the order above. */
+/* The last process of the host with the parent's id that existed before. by_pid: all processes, sorted as above. */
 static uint32_t find_by_pid(const struct sp_model *m, const uint32_t *by_pid, uint32_t index)
 {
 	const struct sp_process *me = &m->processes[index], *p;
@@ -372,7 +374,8 @@ static uint32_t find_by_pid(const struct sp_model *m, const uint32_t *by_pid, ui
 	return p && p->pid == me->ppid && strcmp(p->host.p, me->host.p) == 0 ? by_pid[low - 1] : SP_NONE;
 }
 
-/* The raw file that forked this one says so; else the process that has the parent's id and was there before. */
+/* Finds the parent: the raw file named by a forked process; otherwise the process with the parent's id that existed
+ * before. */
 static int find_parents(struct sp_builder *b)
 {
 	struct sp_model *m = b->m;
@@ -392,7 +395,7 @@ static int find_parents(struct sp_builder *b)
 		const char *name = strrchr(told->p ? told->p : "", '/');
 
 		name = name ? name + 1 : told->p ? told->p : "";
-		/* files have different names: the number of a name is that of its process, or of none */
+		/* names of files are unique: the number of a name is the index of its process, or a new number */
 		parent = sp_intern(&files, name, strlen(name));
 		if (parent == SP_INTERN_FAILED)
 			rc = -1;
@@ -405,7 +408,7 @@ static int find_parents(struct sp_builder *b)
 	return rc;
 }
 
-/* A process's locations are in the order of their ids. */
+/* Finds a location by its id. The locations of a process are sorted by id. */
 static uint32_t find_creator(const struct sp_model *m, const struct sp_process *p, uint32_t self, uint32_t id)
 {
 	uint32_t low = p->first_location, high = low + p->locations, mid;
@@ -428,7 +431,7 @@ static void place_process(struct sp_builder *b, struct sp_loading *l, uint32_t i
 	uint32_t i, at = (uint32_t)m->n_locations;
 
 	c->offset = l->real > m->begin_ns ? l->real - m->begin_ns : 0;
-	l->source->sampled_clock.offset += c->offset; /* it is counted from there */
+	l->source->sampled_clock.offset += c->offset; /* the sampler's clock counts from there */
 	*p = l->process;
 	p->begin = c->offset;
 	p->stop = sp_clock_ns(c, l->end);

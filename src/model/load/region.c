@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions and other regions, each once for all processes. */
+/* Functions and other regions, unified over all processes. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void put(char **at, const void *p, size_t n)
 	*at += n;
 }
 
-/* "module:name"; what has no module its name alone, what has no name its place in the object file. */
+/* Makes "module:name"; without a module only the name; without a name the address in the object file. */
 static int name_region(struct sp_builder *b, struct sp_region *r)
 {
 	struct sp_arena *arena = &b->priv->arena;
@@ -100,12 +100,13 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 	return r->module.p && r->qualname.p && r->file.p ? name_region(b, r) : -1;
 }
 
-/* A compiled function without a name is known by its address; copies of one that has a name are one. */
+/* Finds or makes a region. A compiled function without a name is identified by its address; copies of a named one are
+ * one region. */
 static uint32_t build_region(struct sp_builder *b, const struct sp_str part[3], uint32_t line, uint32_t address,
                              unsigned flags)
 {
 	const unsigned kind = flags & SP_RAW_REGION_KIND_MASK;
-	/* of a region of the user's the place may be that of its first call, which is not the same in all processes */
+	/* a user region's source location may be that of its first call, which differs between processes */
 	const bool placed = kind != SP_RAW_REGION_USER;
 	const uint32_t number = kind == SP_RAW_REGION_NATIVE && part[1].n == 0 ? address : line;
 	uint64_t head[4] = {(uint64_t)(placed ? number : 0) << 32 | kind, part[0].n, part[1].n, placed ? part[2].n : 0};
@@ -169,7 +170,7 @@ uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r)
 	return id;
 }
 
-/* Of copies that differ, such as functions of one name in one line, the first one counts. */
+/* If copies differ, such as functions of one name in one line, the first one counts. */
 void sp_build_code(struct sp_builder *b, uint32_t region, const struct sp_code *code)
 {
 	if (!b->m->regions[region].code.told)

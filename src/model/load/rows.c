@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of all locations with the values of their metrics: how they grow and how they are put in order. */
+/* The rows of all locations with the values of their metrics: growing and sorting. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "model/model.h"
 #include "model/path.h"
 
-/* The vector grows little at a time: with one large process it is nearly all of the memory used. */
+/* The array grows in small steps: with one large process it is most of the memory in use. */
 int sp_rows_reserve(struct sp_builder *b, size_t n)
 {
 	size_t need = b->m->n_values + n, room = b->priv->row_room + b->priv->row_room / 4;
@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 	return p->row < q->row ? -1 : p->row > q->row;
 }
 
-/* Row i becomes what row order[i].row was. */
+/* Moves row order[i].row to row i. */
 static void permute(struct sp_row *rows, uint64_t *metrics, size_t width, struct order *order, size_t n,
                     uint64_t *saved)
 {

@@ -7,10 +7,10 @@
 #include "model/model.h"
 #include "model/region.h"
 #include "model/str.h"
-/* Call paths of nodes as lists of regions, which need no new numbers when paths are folded or merged.
+/* Converts call paths of nodes to lists of regions, which do not change when paths are folded or merged.
  *
- * Many records may name one deep node, so that a small file could ask for any amount of memory: all lists of a file
- * together are bounded by its size. */
+ * Many records may refer to one deep node, so a small damaged file could demand any amount of memory. The file's size
+ * therefore limits the total length of all lists. */
 
 enum { DEEPEST = 4096, STEPS_PER_BYTE = 4, STEPS = 1 << 16 };
 
@@ -53,7 +53,7 @@ int sp_stack_reader_find(struct sp_stack_reader *k, uint32_t thread, uint64_t po
 	struct sp_raw_node node;
 
 	*out = (struct sp_stack){NULL, 0};
-	/* a parent that comes later is damage, which the tree's reader tells */
+	/* a parent with a larger index is damage, which tree.c reports */
 	while (index != SP_RAW_NONE && index && n < DEEPEST && steps < k->left && sp_raw_node_at(f, t, index, &node) &&
 	       node.parent < index) {
 		const uint32_t region = node.region < ids->n ? ids->to[node.region] : 0;

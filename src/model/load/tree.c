@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call tree of one location, merged into that of all. */
+/* Merges the call tree of one location into that of the model. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,25 +22,26 @@ struct adding {
 	struct sp_builder *b;
 	struct sp_loading *l;
 	struct sp_raw_thread *t;
-	uint32_t *path_of;  /* owned; node to path + 1, 0: not read */
-	uint32_t *value_of; /* owned; node to value of a parameter + 1; NULL: it has none. Such a node's path is that of
-	                       the call before the value was set */
-	size_t nodes;       /* room of path_of */
-	uint64_t end;       /* ticks: where open frames are closed */
-	uint32_t open;      /* path of the innermost of them */
+	uint32_t *path_of; /* owned; table from nodes to paths + 1; 0: not read */
+	/* owned; table from nodes to parameter values + 1; NULL: no parameters. The path of such a node is that of the
+	 * call before the value was set */
+	uint32_t *value_of;
+	size_t nodes;  /* capacity of path_of */
+	uint64_t end;  /* ticks; time at which open frames are closed */
+	uint32_t open; /* path of the innermost open frame */
 	size_t first_row;
-	size_t row; /* of the node before, to which values belong; SIZE_MAX: none */
+	size_t row; /* row of the previous node, which the next values belong to; SIZE_MAX: no row */
 	uint64_t lost_parents, lost_regions, lost_metrics;
-	bool columns;   /* of samples where calls were recorded: times are those of the calls */
-	bool sampled;   /* what is added are samples */
-	bool recorded;  /* … of a region of the program's own, whose times the process has told exactly */
-	bool repeating; /* several nodes may be one path; else what this location added needs not to be found by it
-	                   again */
+	bool columns;  /* adding samples to recorded calls: times are those of the calls */
+	bool sampled;  /* adding samples */
+	bool recorded; /* … of one of the program's user regions, whose times the process recorded exactly */
+	/* several nodes may map to one path; otherwise paths that this location added are not searched again */
+	bool repeating;
 };
 
 static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t region, uint32_t parameter)
 {
-	/* only the highest bits of the product depend on all of it */
+	/* only the highest bits of the product depend on all bits of the key */
 	uint64_t key = ((uint64_t)parent << 32 | region) ^ (uint64_t)(parameter + 1) << 20;
 	size_t i = (key * UINT64_C(0x9e3779b97f4a7c15)) >> b->path_shift;
 	const struct sp_path *p;
@@ -68,7 +69,7 @@ static int grow_paths(struct sp_builder *b)
 	return 0;
 }
 
-/* Makes all paths there are to be found by path_slot(), with room for as many more. */
+/* Adds all paths to the hash table of path_slot(), with room for as many more. */
 static int hash_paths(struct sp_builder *b)
 {
 	const struct sp_path *paths = b->m->paths;
@@ -108,7 +109,7 @@ static int grow_row_of(struct sp_builder *b)
 	return 0;
 }
 
-/* SP_NONE without memory. */
+/* Finds or adds a child path. SP_NONE: no memory. */
 static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region, uint32_t parameter)
 {
 	struct sp_builder *b = a->b;
@@ -134,7 +135,7 @@ uint32_t sp_build_path(struct sp_builder *b, uint32_t parent, uint32_t region, u
 	return hash_paths(b) ? SP_NONE : path_child(&a, parent, region, parameter);
 }
 
-/* From now on a path may come twice in this location. */
+/* From now on several nodes of this location may map to one path. */
 static int repeats(struct adding *a)
 {
 	if (a->repeating)
@@ -143,7 +144,7 @@ static int repeats(struct adding *a)
 	return hash_paths(a->b);
 }
 
-/* The location's row of a path. Several nodes may share one: regions that the process defined twice are one here. */
+/* The location's row of a path. Several nodes may share it: regions that the process defined twice are one region. */
 static struct sp_row *row_for(struct adding *a, uint32_t path)
 {
 	struct sp_builder *b = a->b;
@@ -161,7 +162,7 @@ static struct sp_row *row_for(struct adding *a, uint32_t path)
 		       b->m->n_metrics * sizeof(*b->priv->row_metrics));
 	r = &b->priv->rows[b->m->n_values++];
 	*r = (struct sp_row){.path = path};
-	r->v.min = -1; /* until a duration is known */
+	r->v.min = -1; /* negative until a duration is known */
 	b->row_of[path] = (uint32_t)(b->m->n_values - a->first_row);
 	return r;
 }
@@ -188,14 +189,14 @@ static void add_value(struct adding *a, struct sp_value *v, const struct sp_raw_
 	if (n->sumsq > 0 && n->sumsq < 1e300)
 		v->sumsq += n->sumsq * ns * ns;
 	if (n->min > n->max || n->visits + n->resumed == 0)
-		return; /* no call of it has ended yet */
+		return; /* no call has ended yet */
 	if (v->min < 0 || min < v->min)
 		v->min = min;
 	if (max > v->max)
 		v->max = max;
 }
 
-/* The values of the node before them. */
+/* Adds the values of the metrics to the row of the previous node. */
 static void add_metrics(struct adding *a, const struct sp_raw_values *v)
 {
 	const struct sp_ids *ids = &a->l->source->metrics;
@@ -212,7 +213,7 @@ static void add_metrics(struct adding *a, const struct sp_raw_values *v)
 	}
 }
 
-/* A node that stands for a value of a parameter: what is below it belongs to the call's path with that value. */
+/* Adds a node of a parameter value: nodes below it belong to the call's path with that value. */
 static int add_parameter(struct adding *a, uint64_t index, uint32_t caller, uint32_t region)
 {
 	uint32_t value = sp_build_parameter(a->b, region, a->b->m->paths[caller].parameter);
@@ -228,7 +229,7 @@ static int add_parameter(struct adding *a, uint64_t index, uint32_t caller, uint
 	return 0;
 }
 
-/* The path of a node below that of `parent`. */
+/* The path of a node, below the path of its parent. */
 static uint32_t path_of_node(struct adding *a, const struct sp_raw_node *n, uint32_t parent, uint32_t region)
 {
 	const struct sp_path *caller = &a->b->m->paths[parent];
@@ -237,12 +238,12 @@ static uint32_t path_of_node(struct adding *a, const struct sp_raw_node *n, uint
 		return path_child(a, parent, region, SP_NONE);
 	if (caller->region == region && parent)
 		return path_child(a, caller->parent, region, a->value_of[n->parent] - 1);
-	a->lost_parents++; /* another function called by a value */
+	a->lost_parents++; /* a parameter value was the caller of another function */
 	return repeats(a) ? SP_NONE : path_child(a, parent, region, SP_NONE);
 }
 
-/* A call of MPI or file I/O that was recorded where no functions are stands below the program's own regions alone; of
- * its time, what samples have found is below the functions that called it. */
+/* Subtracts time from MPI and file I/O calls that were recorded without functions: such calls are directly below the
+ * program's user regions, but samples have found part of their time below the calling functions. */
 static void take_off(struct adding *a, uint32_t path, uint64_t ticks)
 {
 	const struct sp_model *m = a->b->m;
@@ -281,7 +282,7 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 		return -1;
 	if (a->b->m->regions[region].kind == SP_REGION_PARAMETER)
 		return add_parameter(a, index, parent, region);
-	/* each location has a collapsed node; nearly always it is not used */
+	/* every location has a collapsed node, which is usually unused */
 	if (a->b->m->regions[region].kind == SP_REGION_COLLAPSED && n->visits + n->resumed + n->incl == 0 && !parent) {
 		a->path_of[index] = SP_NONE;
 		return 0;
@@ -299,7 +300,7 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 	return 0;
 }
 
-/* No file holds more nodes than it has bytes for. */
+/* Whether the number of nodes fits into the file's size. */
 static bool possible(const struct sp_raw_file *f, const struct sp_raw_part *p)
 {
 	uint64_t most = f->size / sizeof(struct sp_raw_node);
@@ -325,7 +326,7 @@ static int add_nodes(struct adding *a)
 		n = p->used;
 		a->row = SIZE_MAX;
 		for (i = 0; i < n; i++) {
-			memcpy(&node, &nodes[i], sizeof(node)); /* may still be changing */
+			memcpy(&node, &nodes[i], sizeof(node)); /* the node may be changing while it is read */
 			if (node.parent == SP_RAW_NONE && p->base + i > 0 && f->header.version > 1)
 				add_metrics(a, (const struct sp_raw_values *)&node);
 			else if (add_node(a, p->base + i, &node))
@@ -340,7 +341,7 @@ static int add_nodes(struct adding *a)
 	return 0;
 }
 
-/* A call that was never left lasts until the end of its thread. */
+/* Closes a call that was never left: it lasts until the end of its thread. */
 static int close_frame(struct adding *a, const struct sp_raw_frame *frame)
 {
 	struct sp_raw_file *f = a->l->source->raw;
@@ -432,20 +433,20 @@ static int node_row(void *arg, uint32_t node, uint32_t *path, uint64_t **values)
 	struct sp_row *row;
 
 	*path = SP_NONE;
-	/* the root is nobody's call path, and has no row */
+	/* the root is no call path and has no row */
 	if (node == SP_RAW_NONE || node >= a->nodes || a->path_of[node] <= 1 || a->path_of[node] == SP_NONE)
 		return 0;
 	row = row_for(a, a->path_of[node] - 1);
 	if (!row)
 		return -1;
 	*path = a->path_of[node] - 1;
-	*values = a->b->priv->row_metrics; /* NULL: there are no metrics */
+	*values = a->b->priv->row_metrics; /* NULL: no metrics */
 	if (*values)
 		*values += (size_t)(row - a->b->priv->rows) * a->b->m->n_metrics;
 	return 0;
 }
 
-/* What is said of a thread that was killed: where it was. */
+/* Names the open call of a killed thread. */
 static int name_open(const struct adding *a, struct sp_str *out)
 {
 	static const char between[] = ", called by ";
@@ -471,7 +472,7 @@ static int name_open(const struct adding *a, struct sp_str *out)
 	return 0;
 }
 
-/* What the process itself says of the thread. */
+/* Adds the nodes that the process itself recorded for the thread. */
 static int add_calls(struct adding *a, struct sp_location *out)
 {
 	if (room_for_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
@@ -482,7 +483,7 @@ static int add_calls(struct adding *a, struct sp_location *out)
 	return 0;
 }
 
-/* What samples say of it. */
+/* Adds the nodes of the samples of the thread. */
 static int add_samples(struct adding *a)
 {
 	if (room_for_nodes(a) || repeats(a) || add_nodes(a))

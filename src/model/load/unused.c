@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Leaves out regions that nothing refers to: defined while the interpreter started or the cost of measuring was found.
- */
+/* Drops regions that nothing refers to, which were defined while the interpreter started or the measurement overhead
+ * was determined. */
 
 #include <stdlib.h>
 
@@ -13,11 +13,11 @@
 #include "model/region.h"
 #include "model/str.h"
 
-/* Every event has fed a call path of its region, unless that was lost. */
+/* Whether every event of the process added to a call path of its region; false if any were dropped. */
 static bool events_have_paths(const struct sp_loading *l)
 {
 	if (!l->source->raw && !l->source->closed)
-		return true; /* no events */
+		return true; /* the process has no events */
 	return !l->source->damaged && (l->process.locations == 0 || l->process.lost.paths == 0);
 }
 
@@ -51,7 +51,7 @@ static void mark(struct sp_builder *b, uint32_t *to)
 	for (i = 0; m->heaps && i < m->n_processes; i++)
 		if (m->heaps[i].there)
 			mark_region(to, &m->heaps[i].passed_region);
-	/* a user region may be one that a trace can be rewound to, which is in no profile */
+	/* keep user regions: a trace may be rewound to one, which then is in no profile */
 	for (i = 0; i < m->n_regions; i++)
 		to[i] |= m->regions[i].kind == SP_REGION_USER;
 	for (i = 0; i < m->n_paths; i++) {
@@ -81,7 +81,8 @@ static void renumber_ids(struct sp_ids *ids, const uint32_t *to)
 int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 {
 	struct sp_model *m = b->m;
-	uint32_t *to = calloc(m->n_regions, sizeof(*to)), n = 0; /* region to its new index + 1, 0: unused */
+	/* table from regions to new indices + 1; 0: unused */
+	uint32_t *to = calloc(m->n_regions, sizeof(*to)), n = 0;
 	size_t i;
 
 	if (!to)
@@ -98,7 +99,7 @@ int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e)
 	sp_build_task_regions(m, renumber_region, to);
 	sp_build_lock_regions(m, renumber_region, to);
 	for (i = 0; i < m->n_lines; i++)
-		m->lines[i].region = to[m->lines[i].region] - 1; /* in the order that they had */
+		m->lines[i].region = to[m->lines[i].region] - 1; /* in their original order */
 	for (i = 0; i < m->n_sites; i++) {
 		renumber_region(to, &m->sites[i].region);
 		renumber_region(to, &m->sites[i].own_region);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a viewport shows: nodes and strips where they are not wider than a pixel, events where the finest ones are. */
+/* Queries for a viewport: nodes and strips that are at most a pixel wide, and events where even the finest ones are
+ * wider. */
 #include "model/event.h"
 #include "model/lod/file.h"
 #include "model/lod/lod.h"
@@ -10,8 +11,8 @@
 
 enum {
 	BATCH = 256,
-	FINER = 4,       /* strips that are put together are so much narrower than a pixel */
-	FEW_STRIPS = 512 /* so many are decoded, however wide they are: then nothing is rounded */
+	FINER = 4,       /* strips that are drawn together are narrower than a pixel by this factor */
+	FEW_STRIPS = 512 /* up to this number of strips, all events are decoded and nothing is rounded */
 };
 
 /* ---- the calls of a location ---- */
@@ -53,7 +54,7 @@ static int draw_node(struct drawing *d, const struct sp_lod_node *n, struct sp_e
 	return 0;
 }
 
-/* The reader's calls are those open before. */
+/* Draws the events of a bucket. The reader's calls must be those open at its begin. */
 static int draw_events(struct drawing *d, size_t bucket, struct sp_err *e)
 {
 	struct sp_lod_reader *r = &d->r;
@@ -83,7 +84,7 @@ static int draw_events(struct drawing *d, size_t bucket, struct sp_err *e)
 	return 0;
 }
 
-/* What is still open where a bucket begins. */
+/* Draws the calls that are still open at the begin of a bucket. */
 static void draw_open(struct drawing *d, size_t bucket)
 {
 	const struct sp_lod_location *l = &d->r.l;
@@ -93,7 +94,7 @@ static void draw_open(struct drawing *d, size_t bucket)
 		draw_call(d, --depth, l->frames[f - 1].begin, l->frames[f - 1].end, l->frames[f - 1].region);
 }
 
-/* Whether a node can stand for what is in it. */
+/* Whether a node can be drawn instead of its contents. */
 static bool is_enough(const struct drawing *d, const struct sp_lod_node *n)
 {
 	return n[0].time >= d->begin && n[1].time <= d->end && n[1].time - n[0].time <= d->pixel;
@@ -156,7 +157,7 @@ static uint64_t strip_end(const struct sp_lod_location *l, unsigned level, size_
 	return i + 1 < l->strips[level].n ? l->strips[level].p[i + 1].time : l->place->end;
 }
 
-/* The events of a bucket, from one of its strips on; the next strip that is not in it. */
+/* Reports the events of a bucket, from one of its strips on; *strip becomes the first strip after the bucket. */
 static int run_events(struct running *u, size_t *strip, struct sp_err *e)
 {
 	struct sp_lod_reader *r = &u->r;
@@ -219,7 +220,7 @@ static void run_strips(struct running *u, size_t *strip)
 	*strip += (size_t)1 << level * SP_LOD_FAN_BITS;
 }
 
-/* The last strip that begins before a moment, or the first one. */
+/* The last strip that begins before a time, or the first strip. */
 static size_t strip_at(const struct sp_lod_location *l, uint64_t time)
 {
 	size_t low = 0, high = l->strips[0].n, mid;

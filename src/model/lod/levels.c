@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the levels are put together from those below: cells, strips, sums. */
+/* Makes each level of cells, strips and sums from the level below. */
 #include "model/lod/file.h"
 #include "model/lod/made.h"
 #include "model/lod/make.h"
@@ -57,7 +57,7 @@ void sp_lod_cell_add(struct sp_lod_cell *c, uint64_t first, uint64_t last, uint3
 	}
 }
 
-/* What comes after what is already in c. */
+/* Adds a cell that follows c in time. */
 static void join(struct sp_lod_cell *c, const struct sp_lod_cell *next)
 {
 	if (next->head != SP_LOD_NO_TIME && c->tail != SP_LOD_NO_TIME) {
@@ -102,7 +102,7 @@ static void make_narrow(struct sp_lod_narrow *to, const struct sp_lod_cell *c, s
 		    .tail_region = c->tail_region};
 }
 
-/* A node of a level, which ends at `end`, with its cells. */
+/* Writes the cells of a node of this level, which ends at `end`. */
 static bool put_cells(struct sp_lod_maker *x, unsigned level, uint64_t end)
 {
 	const struct sp_lod_cells *c = &x->cells[level];
@@ -124,7 +124,7 @@ static bool put_cells(struct sp_lod_maker *x, unsigned level, uint64_t end)
 	return true;
 }
 
-/* The cells of a level become a node of it and a part of one of the next. */
+/* Completes a node of a level, and adds its cells to the current node of the next level. */
 static bool complete_node(struct sp_lod_maker *x, unsigned level, uint64_t end)
 {
 	struct sp_lod_cells *c = &x->cells[level], *up = c + 1;
@@ -211,7 +211,7 @@ void sp_lod_strip_done(struct sp_lod_maker *x, uint64_t end, bool all)
 		if (x->times[level].strips && !complete_strip(x, level, end))
 			x->failed = true;
 	}
-	/* of the level above the last there is something too */
+	/* also clear the times of the level above the last one */
 	for (; all && level < SP_LOD_LEVELS; level++)
 		while (x->times[level].n)
 			x->times[level].ns[x->times[level].touched[--x->times[level].n]] = 0;
@@ -228,7 +228,7 @@ static bool put_sum(struct sp_lod_made *out, unsigned level, uint64_t time, uint
 	return s;
 }
 
-/* All that stats have, which are empty then. */
+/* Writes all numbers of stats as entries, and clears them. */
 static bool put_entries(struct sp_lod_maker *x, unsigned level)
 {
 	struct sp_lod_entry *to;

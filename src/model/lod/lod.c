@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index's file: found, or made by several threads, a location each; where there is one only, several write it. */
+/* Opens or makes the index's file. Several threads make it, each of them a location at a time; if there is only one
+ * location, several threads write it. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ int sp_lod_write(int fd, const void *p, size_t n, uint64_t at, struct sp_err *e)
 	return sp_fail(e, e->code, "%s cannot be written: %s", SP_LOD_NAME, strerror(e->code));
 }
 
-/* ---- what it was made from ---- */
+/* ---- identity of the input ---- */
 
 static int hash_files(const struct sp_model *m, uint64_t *h, struct sp_err *e)
 {
@@ -94,7 +95,7 @@ static bool is_running(const struct sp_model *m)
 	return false;
 }
 
-/* ---- a file that is there ---- */
+/* ---- existing files ---- */
 
 static void unmap(struct sp_lod *p)
 {
@@ -127,7 +128,7 @@ static bool header_is_right(const struct sp_lod *p, uint64_t files, uint64_t mod
 	       h->places <= (p->bytes - h->at) / sizeof(*p->places);
 }
 
-/* What a location's place should have as its hash. */
+/* The hash that the place of a location must have. */
 static uint64_t hash_place(const char *bytes, size_t n)
 {
 	uint64_t h = 0;
@@ -141,7 +142,7 @@ static uint64_t hash_place(const char *bytes, size_t n)
 	return h;
 }
 
-/* Whether everything is as it was written, and can be. */
+/* Whether the file is undamaged and its contents are valid. */
 static bool is_sound(struct sp_lod *p)
 {
 	struct sp_lod_location l;
@@ -175,23 +176,23 @@ static bool find(struct sp_lod *p, uint64_t files, uint64_t model)
 	return found;
 }
 
-/* ---- one that is made ---- */
+/* ---- making ---- */
 
 struct making {
 	struct sp_lod *p;
 	const struct sp_lod_options *o;
 	int fd;
-	unsigned writers; /* of each location */
+	unsigned writers; /* threads that write a location */
 	pthread_t asker;
 	pthread_mutex_t lock;
-	pthread_cond_t ended; /* one of the threads */
-	/* under the lock */
-	unsigned at_work;            /* threads beside the asker's */
+	pthread_cond_t ended; /* signalled when a thread ends */
+	/* the fields below are protected by the lock */
+	unsigned at_work;            /* number of threads besides the caller's */
 	struct sp_lod_place *places; /* owned */
-	uint64_t at;                 /* in the file, for the next location */
-	uint32_t next;               /* location */
-	uint64_t done, total;        /* events */
-	struct sp_err *e;            /* the first one's */
+	uint64_t at;                 /* offset in the file for the next location */
+	uint32_t next;               /* the next location */
+	uint64_t done, total;        /* numbers of events */
+	struct sp_err *e;            /* the first error */
 	bool failed;
 };
 
@@ -204,7 +205,7 @@ static void fail(struct making *k, const struct sp_err *e)
 	pthread_mutex_unlock(&k->lock);
 }
 
-/* Under the lock, by the thread that asked. */
+/* Reports progress; called with the lock held, by the thread that called sp_lod_open(). */
 static void tell(struct making *k)
 {
 	if (!k->failed && k->o->progress &&
@@ -237,7 +238,7 @@ struct reading {
 	struct sp_err *e;
 };
 
-/* Nothing is lost where it stops: all that it allocates is the maker's or what was made. */
+/* May be abandoned at any point when a read fails: the maker or the result owns everything it allocates. */
 static int read_location(void *arg)
 {
 	const struct reading *r = arg;
@@ -313,7 +314,7 @@ static unsigned threads_for(const struct sp_lod_options *o)
 	return n < 1 ? 1 : (unsigned)n;
 }
 
-/* Until the others have ended; who asked is told meanwhile, and at the end: the others may have made all of it. */
+/* Waits for the other threads. Reports progress meanwhile and at the end, as the others may have done all the work. */
 static void wait_for_others(struct making *k)
 {
 	struct timespec until;
@@ -357,7 +358,7 @@ static void make_all(struct making *k)
 		pthread_join(threads[i], NULL);
 }
 
-/* All is there but the list of places and the header. */
+/* Writes the list of places and the header, after everything else. */
 static int complete(struct making *k, uint64_t files, uint64_t model, struct sp_err *e)
 {
 	struct sp_lod *p = k->p;
@@ -422,7 +423,7 @@ static const char *elsewhere(void)
 	return dir && dir[0] == '/' ? dir : "/tmp";
 }
 
-/* A file without a name, which goes when it is closed. */
+/* Opens an unnamed temporary file. */
 static int open_elsewhere(struct sp_err *e)
 {
 	char path[4096];
@@ -453,7 +454,7 @@ static int make_elsewhere(struct sp_lod *p, const struct sp_lod_options *o, uint
 	return rc;
 }
 
-/* Where the experiment cannot take it, it is made elsewhere. */
+/* Makes the index in the experiment, or in a temporary file if that is not possible. */
 static int make(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files, uint64_t model, struct sp_err *e)
 {
 	struct sp_merge_file f = {.fd = -1};
@@ -469,7 +470,7 @@ static int make(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files
 		rc = make_into(p, f.fd, o, files, model, &why);
 		placed = rc == 0 && sp_merge_file_place(&f, p->m->dir.p, &why) == 0;
 		sp_merge_file_close(&f, p->m->dir.p, true);
-		if (placed || (rc == 0 && !o->lasting)) /* it is used without a name */
+		if (placed || (rc == 0 && !o->lasting)) /* otherwise it is used without a name */
 			return 0;
 		if (!is_no_room(why.code) && why.code != EROFS)
 			return *e = why, -1;
@@ -478,7 +479,7 @@ static int make(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files
 	return o->lasting ? (*e = why, -1) : make_elsewhere(p, o, files, model, e);
 }
 
-/* ---- the whole ---- */
+/* ---- opening ---- */
 
 struct opening {
 	struct sp_lod *p;

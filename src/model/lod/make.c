@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads the events of a location once and makes what is known of them at every level. */
+/* Reads the events of a location once and makes its index at every level. */
 #include "model/lod/make.h"
 #include "model/builder/problem.h"
 #include "model/event.h"
@@ -15,7 +15,7 @@
 
 enum {
 	TELL_EVENTS = 1 << 20,
-	NEAR = 24 /* depths on each side of where a bucket begins that have their cells from then on */
+	NEAR = 24 /* at the begin of a bucket, depths within this distance of the current one get cells */
 };
 
 void *sp_lod_more(struct sp_lod_list *l, size_t n)
@@ -134,7 +134,7 @@ static inline struct sp_lod_stat *touch(struct sp_lod_maker *x, uint32_t path)
 {
 	struct sp_lod_stat *s = &x->stats[path];
 
-	/* no branch, as it would be mispredicted often */
+	/* without a branch, which would be mispredicted often */
 	x->touched[x->n_touched] = path;
 	x->n_touched += !s->touched;
 	s->touched = true;
@@ -153,7 +153,7 @@ static bool grow_stack(struct sp_lod_maker *x)
 	return true;
 }
 
-/* There is something at a depth of the bucket. */
+/* A call began or ended at this depth in the bucket. */
 static inline void reached(struct sp_lod_maker *x, uint32_t depth)
 {
 	x->shallow = depth < x->shallow ? depth : x->shallow;
@@ -190,7 +190,7 @@ static void count(struct sp_lod_stat *s, uint32_t kind, uint64_t length)
 		s->max = length;
 }
 
-/* s: of the call that is left. */
+/* Leaves the innermost call; s: its numbers. */
 static inline void leave(struct sp_lod_maker *x, uint64_t time, struct sp_lod_stat *s)
 {
 	const struct sp_lod_open *o = &x->stack[x->depth - 1];
@@ -231,7 +231,7 @@ static bool new_frame(struct sp_lod_maker *x, uint32_t depth, uint32_t same)
 	return true;
 }
 
-/* The innermost call is in another path from here on. */
+/* The innermost call continues in another path. */
 static void set_parameter(struct sp_lod_maker *x, const struct sp_event *ev)
 {
 	struct sp_lod_open *o = &x->stack[x->depth - 1];
@@ -310,7 +310,7 @@ static void begin_bucket(struct sp_lod_maker *x, const struct sp_events_place *p
 	x->cells[0].begin = x->last;
 	x->shallow = UINT32_MAX;
 	x->deep = 0;
-	/* the stack has room for all that have cells */
+	/* the stack must have room for all depths with cells */
 	if ((x->depth + NEAR > x->stack_room && !grow_stack(x)) ||
 	    !sp_lod_cells_reach(&x->cells[0], x->depth > NEAR ? x->depth - NEAR : 0) ||
 	    !sp_lod_cells_reach(&x->cells[0], x->depth + NEAR - 1))
@@ -319,7 +319,7 @@ static void begin_bucket(struct sp_lod_maker *x, const struct sp_events_place *p
 	x->in_bucket = true;
 }
 
-/* Its cells are complete. */
+/* Completes the cells of the bucket. */
 static void end_bucket(struct sp_lod_maker *x)
 {
 	struct sp_lod_cell *cells = x->cells[0].p;
@@ -340,7 +340,8 @@ static void end_bucket(struct sp_lod_maker *x)
 	x->in_bucket = false;
 }
 
-/* A sum of many paths is longer: with them its entries grow. */
+/* Begins the next bucket, and the next sum if the current one is full. A sum of many paths is longer, in proportion to
+ * its number of entries. */
 static void next_bucket(struct sp_lod_maker *x)
 {
 	const uint64_t n = x->events - x->sum_event;
@@ -351,7 +352,7 @@ static void next_bucket(struct sp_lod_maker *x)
 		sp_lod_sum_done(x, x->last, x->out->points.n);
 }
 
-/* A bucket of deep recursion is longer: its cells grow with the depths in it. */
+/* Whether the bucket is full. A bucket of deep recursion is longer, in proportion to its number of depths. */
 static bool is_full(const struct sp_lod_maker *x)
 {
 	const uint64_t n = x->events - x->bucket_event;
@@ -413,7 +414,7 @@ static int begin_location(struct sp_lod_maker *x, uint32_t location)
 	return x->times[0].ns && x->times[0].touched ? 0 : -1;
 }
 
-/* What a location that failed has left in the sums. */
+/* Clears what a failed location has left in the sums. */
 static void clean(struct sp_lod_maker *x)
 {
 	size_t i;

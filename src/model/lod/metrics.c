@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics that are read at each enter and leave: their values where buckets begin, and by how much they grew in each
- * path of a sum. What lies between is decoded. */
+/* Inclusive metrics: their values at the begins of buckets, and their growth in each path of a sum. Readings in between
+ * are decoded from the events. */
 #include "model/builder/problem.h"
 #include "model/builder/source.h"
 #include "model/event.h"
@@ -72,7 +72,7 @@ void sp_lod_metrics_begin(struct sp_lod_maker *x, uint32_t location)
 	sp_lod_metrics_off(x);
 }
 
-/* The first row has what was read first. */
+/* The first row has the first reading. */
 static void read_first(struct sp_lod_maker *x, const struct sp_event *ev, uint32_t metric)
 {
 	uint64_t *row = x->out->counts.p;
@@ -140,20 +140,20 @@ void sp_lod_grown_add(struct sp_lod_maker *x, unsigned level, uint64_t entry, ui
 
 struct growing {
 	struct sp_lod_reader r;
-	size_t n;            /* metrics */
+	size_t n;            /* number of metrics */
 	uint64_t begin, end; /* ns */
-	uint64_t *now, *at;  /* owned; of each its value, and when it was read */
-	bool past;           /* behind the end they were read once */
+	uint64_t *now, *at;  /* owned; value of each metric, and the time of its reading */
+	bool past;           /* a reading after the end was seen */
 	double *grown;
 };
 
-/* A difference that may be negative, where what was counted went back. */
+/* The difference of two values; negative if the metric decreased. */
 static double step_of(uint64_t from, uint64_t to)
 {
 	return (double)(int64_t)(to - from);
 }
 
-/* What part of the growth between two moments is in the range. */
+/* The fraction of the growth between two times that is in the range. */
 static double part_of(const struct growing *g, uint64_t from, uint64_t to)
 {
 	const uint64_t first = from > g->begin ? from : g->begin, last = to < g->end ? to : g->end;
@@ -205,7 +205,7 @@ static void set_counts(struct growing *g, size_t bucket)
 	}
 }
 
-/* The buckets [first, end), up to the reading behind the range. */
+/* Adds the buckets [first, end), up to the first reading after the range. */
 static int grow_events(struct growing *g, size_t first, size_t end, struct sp_err *e)
 {
 	struct sp_lod_reader *r = &g->r;
@@ -233,7 +233,7 @@ static int grow_events(struct growing *g, size_t first, size_t end, struct sp_er
 	return 0;
 }
 
-/* The first sum of which no growth was before the range: it begins in it, and so does what is read first. */
+/* The first sum without growth before the range: it and its first reading are within the range. */
 static size_t first_sum(const struct growing *g)
 {
 	const struct sp_lod_location *l = &g->r.l;
@@ -250,7 +250,7 @@ static size_t first_sum(const struct growing *g)
 	return low;
 }
 
-/* All sums within the range from the i-th on; the first that is not. */
+/* Adds all sums within the range, from the i-th on; returns the first one that is not within it. */
 static size_t grow_sums(struct growing *g, size_t i)
 {
 	const struct sp_lod_location *l = &g->r.l;
@@ -308,12 +308,12 @@ int sp_lod_grown(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t e
 struct curve {
 	struct sp_lod_reader r;
 	const struct sp_lod_asked *q;
-	size_t row;             /* of counts */
-	uint32_t metric, which; /* in the model, and here */
-	double width;           /* ns of a pixel */
-	uint64_t zero;          /* its first value; of a level 0 */
-	bool any, first;        /* some reading is there; none was told */
-	uint64_t time, value;   /* of the last one */
+	size_t row;             /* elements in a row of counts */
+	uint32_t metric, which; /* index in the model, and among the inclusive metrics */
+	double width;           /* ns per pixel */
+	uint64_t zero;          /* its first value; 0 for a level */
+	bool any, first;        /* any: a reading was found; first: nothing was reported yet */
+	uint64_t time, value;   /* of the last reading */
 	double pixel, low, high;
 	sp_lod_metric_fn *told;
 	void *arg;
@@ -337,7 +337,7 @@ static void tell(struct curve *c)
 	c->high = -HUGE_VAL;
 }
 
-/* The next reading; true: those that follow are not asked for. */
+/* Processes the next reading. Returns true if no further readings are needed. */
 static bool reading(struct curve *c, uint64_t time, uint64_t value)
 {
 	const double pixel = pixel_of(c, time);
@@ -354,14 +354,14 @@ static bool reading(struct curve *c, uint64_t time, uint64_t value)
 		c->low = fmin(c->low, rate);
 		c->high = fmax(c->high, rate);
 	}
-	c->pixel = c->any ? pixel : -1; /* the very first one is told alone */
+	c->pixel = c->any ? pixel : -1; /* the first reading is reported separately */
 	c->any = true;
 	c->time = time;
 	c->value = value;
 	return time >= c->q->end;
 }
 
-/* The readings in a bucket; 1: there is no need for more. */
+/* Processes the readings in a bucket. Returns 1 if no further ones are needed, 0, or -1 with e set. */
 static int read_bucket(struct curve *c, size_t bucket, struct sp_err *e)
 {
 	struct sp_lod_reader *r = &c->r;

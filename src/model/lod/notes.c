@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Markers, and values of counters: kept as they are, those of a counter together. */
+/* Markers and values of counters: stored completely, those of one counter together. */
 #include <math.h>
 
 #include "model/event.h"
@@ -68,9 +68,9 @@ bool sp_lod_series_finish(struct sp_lod_maker *x)
 	return true;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-/* The first marker that is not before a moment. */
+/* The first marker at a time or later. */
 static size_t marker_at(const struct sp_lod_location *l, uint64_t time)
 {
 	size_t low = 0, high = l->place->markers.n, mid;
@@ -102,7 +102,7 @@ int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t
 	return 0;
 }
 
-/* The first sample from the i-th on that is not before a moment. */
+/* The first sample at a time or later, from the i-th on. */
 static size_t sample_at(const struct sp_lod_sample *s, size_t i, size_t n, double time)
 {
 	size_t mid;
@@ -117,7 +117,7 @@ static size_t sample_at(const struct sp_lod_sample *s, size_t i, size_t n, doubl
 	return i;
 }
 
-/* The samples [first, end) of a series. */
+/* Sums up the samples [first, end) of a series. */
 static struct sp_lod_group add_up(const struct sp_lod_sample *s, const struct sp_lod_group *groups, size_t first,
                                   size_t end)
 {
@@ -146,7 +146,7 @@ static void tell_series(const struct sp_lod_location *l, const struct sp_lod_ser
 	struct sp_lod_group g;
 	double pixel;
 
-	if (i > 0) /* what it was before, as it goes on into the picture */
+	if (i > 0) /* include the previous value, which is valid until the next one */
 		told(arg, x->counter, s[i - 1].time, 1, s[i - 1].value, s[i - 1].value, s[i - 1].value);
 	while (i < x->n && s[i].time <= q->end) {
 		pixel = floor((double)(s[i].time - q->begin) / width);

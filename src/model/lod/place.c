@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arrays of one location in the file: found, checked. */
+/* Finds and checks the arrays of one location in the file. */
 #include "model/lod/file.h"
 #include "model/lod/lod.h"
 #include "model/lod/made.h"
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MANY = 1 << 16 }; /* nodes with their cells, or entries: some 10 MiB */
+enum { MANY = 1 << 16 }; /* nodes with their cells, or entries: about 10 MiB */
 
 int sp_lod_damaged(struct sp_err *e)
 {
@@ -30,8 +30,8 @@ static const void *array(const struct sp_lod *p, const struct sp_lod_place *l, c
 	return (const char *)p->map + l->at + a->at;
 }
 
-/* Divides n things of the finest level and those above among levels; each has `more` behind its end. Returns how many
- * levels there are, 0 where they are not `all` things together. */
+/* Divides n elements of the finest level and of those above among levels; each level has `more` additional elements at
+ * its end. Returns the number of levels; 0 if the levels do not have `all` elements together. */
 static unsigned divide(size_t n, size_t all, unsigned bits, size_t more, size_t at[SP_LOD_LEVELS],
                        size_t count[SP_LOD_LEVELS])
 {
@@ -102,7 +102,7 @@ bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location
 
 /* ---- checking ---- */
 
-/* Pages at the ends that others are on too stay. */
+/* Keeps pages at both ends that contain other data too. */
 void sp_lod_forget(const void *bytes, size_t n)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -112,7 +112,7 @@ void sp_lod_forget(const void *bytes, size_t n)
 		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-/* After the i-th of many: the pages of those before need not be in memory any longer. */
+/* Releases the pages of the previous elements after every MANY elements. */
 static void looked(const struct sp_lod_location *l, size_t i)
 {
 	if (i % MANY == MANY - 1)
@@ -142,7 +142,7 @@ static bool frames_are_sound(const struct sp_model *m, const struct sp_lod_locat
 	for (i = 0; i < l->place->frames.n; i++) {
 		const struct sp_lod_frame *x = &l->frames[i];
 
-		/* callers and what was before are further to the front, so that every chain ends */
+		/* callers and earlier frames of the call have smaller indices, so every chain ends */
 		if (x->caller > i || x->same > i || x->path >= m->n_paths || x->region >= m->n_regions ||
 		    x->begin > x->end || (x->parameter != SP_NONE && x->parameter >= m->n_parameter_values))
 			return false;

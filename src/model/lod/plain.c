@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is made of enters and leaves as nearly all are, a strip of them at once: the loops that the time goes to. Each
- * does one thing, so that what it needs stays in registers. */
+/* Processes plain enters and leaves, the most frequent events, one strip at a time. These loops take most of the time.
+ * Each does one thing, so that its variables stay in registers. */
 #include "model/event.h"
 #include "model/lod/file.h"
 #include "model/lod/make.h"
@@ -25,18 +25,18 @@ static inline uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* What follow() finds of events: what is open before each, and of those with which a call ends, when it began, how, and
- * where its cell is. */
+/* The result of follow(): for each event the call that is open before it; for each event that ends a call, the begin
+ * and kind of the call, and the index of its cell. */
 struct followed {
 	uint32_t path[SP_LOD_STRIP], region[SP_LOD_STRIP];
 	uint64_t begin[SP_LOD_STRIP + 1];
 	uint32_t kind[SP_LOD_STRIP + 1], cell[SP_LOD_STRIP + 1];
-	uint32_t leave[SP_LOD_STRIP + 1]; /* which event it is */
+	uint32_t leave[SP_LOD_STRIP + 1]; /* index of the event */
 	uint32_t n, n_leaves;
 };
 
-/* Follows events of calls at depths that have their cells, as nearly all are, as far as there are only such: without a
- * branch that depends on whether one is an enter or a leave, which nothing could predict. */
+/* Follows events as long as they are calls at depths with cells, which nearly all are. It has no branch that depends on
+ * enter or leave: the processor could not predict it. */
 static void follow(struct sp_lod_maker *x, const struct sp_event *events, uint32_t n, struct followed *f)
 {
 	struct sp_lod_open *const stack = x->stack;
@@ -64,10 +64,10 @@ static void follow(struct sp_lod_maker *x, const struct sp_event *events, uint32
 		if (is_leave & (frame != 0)) {
 			sp_lod_end_frames(x, frame, now);
 			x->cells[0].p[at].head = now;
-			f->cell[leaves] = x->cells[0].room; /* the one for nothing */
+			f->cell[leaves] = x->cells[0].room; /* the unused cell at the end */
 		}
 		leaves += is_leave;
-		/* a leave puts it above what is open */
+		/* a leave writes above the open calls, where it has no effect */
 		stack[depth].begin = now;
 		stack[depth].kind = kind;
 		stack[depth].region = region;
@@ -85,7 +85,7 @@ static void follow(struct sp_lod_maker *x, const struct sp_event *events, uint32
 	f->n_leaves = leaves;
 }
 
-/* The time before each event is that of the call open there. */
+/* Adds the time before each event to the call that is open before it. */
 static void add_times(struct sp_lod_maker *x, const struct sp_event *events, const struct followed *f)
 {
 	struct sp_lod_times *t = &x->times[0];
@@ -115,7 +115,7 @@ static void add_times(struct sp_lod_maker *x, const struct sp_event *events, con
 	x->last = last;
 }
 
-/* count() and sp_lod_cell_add() of the calls that ended; again without a branch. */
+/* Does count() and sp_lod_cell_add() for the calls that ended, also without a branch. */
 static void add_calls(struct sp_lod_maker *x, const struct sp_event *events, const struct followed *f)
 {
 	struct sp_lod_cell *const cells = x->cells[0].p;

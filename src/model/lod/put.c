@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arrays of one location written into the file. */
+/* Writes the arrays of one location into the file. */
 #include "model/builder/problem.h"
 #include "model/lod/file.h"
 #include "model/lod/made.h"
@@ -10,28 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pieces of the file are small: in the page cache a large one becomes huge pages, which a virtual machine often has to
- * get from its host first, and that takes ten times as long as to write them. Several threads write them, as most of
- * the time goes to the pages of the file, which the system gives each processor by itself. */
+/* The file is written in small pieces. The page cache uses huge pages for a large piece, which a virtual machine often
+ * has to get from its host first: that takes ten times as long as writing. Several threads write, because most of the
+ * time goes to page faults, which the system handles on each processor separately. */
 enum { PIECE = 256 * 1024, MOST_WRITERS = 8, LISTS = 8 + 6 * SP_LOD_LEVELS };
 _Static_assert(SP_LOD_SPAN % PIECE == 0, "a span is hashed as its pieces are");
 
 struct putting {
 	int fd;
-	uint64_t at, bytes; /* in the file */
+	uint64_t at, bytes; /* in the file, bytes */
 	struct part {
 		const char *p;
-		uint64_t begin, end; /* since at */
-	} parts[LISTS];              /* none is empty */
+		uint64_t begin, end; /* offsets from `at` */
+	} parts[LISTS];              /* no part is empty */
 	size_t n_parts, n_pieces;
-	uint64_t *hashes; /* owned; of each piece */
+	uint64_t *hashes; /* owned; hash of each piece */
 	atomic_size_t next;
 	atomic_bool failed;
 };
 
 struct writer {
 	struct putting *p;
-	char *buffer; /* owned; a piece */
+	char *buffer; /* owned; room for one piece */
 	struct sp_err e;
 	int rc;
 };
@@ -63,10 +63,11 @@ uint64_t sp_lod_size(const struct sp_lod_made *x)
 	return n;
 }
 
-/* Levels count from their own first cell or entry; in the file all count from one. */
+/* Converts indices of cells and entries, which begin at 0 in each level, to indices in the file's array of all
+ * levels. */
 static void number(struct sp_lod_made *x)
 {
-	uint64_t cells = 0, entries = 0; /* cells: words */
+	uint64_t cells = 0, entries = 0; /* cells: in words */
 	unsigned level;
 	size_t i;
 
@@ -122,7 +123,7 @@ static void put_all(struct putting *p, struct sp_lod_made *x)
 		put(p, &to->grown, &x->grown[i]);
 }
 
-/* What lies from begin to end: where it is, or, where it is of several parts, in the buffer. */
+/* The bytes from begin to end: a pointer into a part, or a copy in the buffer if they are in several parts. */
 static const char *piece(const struct writer *w, uint64_t begin, uint64_t end)
 {
 	const struct part *part = w->p->parts;
@@ -175,7 +176,7 @@ static int write_all(struct putting *p, unsigned threads, struct sp_err *e)
 	while (n < threads && n < MOST_WRITERS && n < p->n_pieces) {
 		writers[n] = (struct writer){.p = p};
 		if (pthread_create(&ids[n], NULL, write_some, &writers[n]))
-			break; /* fewer do it as well */
+			break; /* continue with fewer threads */
 		n++;
 	}
 	writers[0] = (struct writer){.p = p};

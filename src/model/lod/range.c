@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was done in a range of time: sums where they lie within it, events at both ends. */
+/* Sums up a range of time: from sums that are within it, and from events at both ends. */
 #include "model/event.h"
 #include "model/lod/file.h"
 #include "model/lod/lod.h"
@@ -72,7 +72,7 @@ static int add_event(struct range *g, const struct sp_event *ev, uint64_t last, 
 	return 0;
 }
 
-/* The buckets [first, end), as far as they lie in the range. */
+/* Adds the events of the buckets [first, end) that are in the range. */
 static int add_events(struct range *g, size_t first, size_t end, struct sp_err *e)
 {
 	struct sp_lod_reader *r = &g->r;
@@ -98,7 +98,7 @@ static int add_events(struct range *g, size_t first, size_t end, struct sp_err *
 	return 0;
 }
 
-/* The first sum that begins at a moment or later. */
+/* The first sum that begins at a time or later. */
 static size_t sum_from(const struct sp_lod_sums *s, uint64_t time)
 {
 	size_t low = 0, high = s->n, mid;
@@ -113,7 +113,7 @@ static size_t sum_from(const struct sp_lod_sums *s, uint64_t time)
 	return low;
 }
 
-/* All sums within the range from the i-th on; the first that is not. */
+/* Adds all sums within the range, from the i-th on; returns the first one that is not within it. */
 static size_t add_sums(struct range *g, size_t i)
 {
 	const struct sp_lod_location *l = &g->r.l;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The raw files that queries read from: each is open once, however many read. */
+/* The raw files that queries read: each file is open once, for any number of readers. */
 #include "base/guard.h"
 #include "model/builder/source.h"
 #include "model/lod/opened.h"
@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-enum { MOST_OPEN = 256 }; /* of those that nobody uses */
+enum { MOST_OPEN = 256 }; /* maximum number of unused open files */
 
-/* What is wrong with the file was found when the model was made. */
+/* Damage of the file was reported when the model was made. */
 static void known(void *arg, const char *text)
 {
 	(void)arg;
@@ -51,7 +51,7 @@ int sp_lod_raw_take(struct sp_lod *p, uint32_t location, struct sp_raw_file **ra
 		return 0;
 	}
 	pthread_mutex_lock(&p->lock);
-	if (!r->raw) /* guarded: the lock is held */
+	if (!r->raw) /* guarded, because the lock is held */
 		rc = sp_guarded(open_raw, &(struct opening){p, location, &r->raw, e}, e);
 	if (rc == 0) {
 		r->users++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events of a location from some bucket on, with the calls that are open there. */
+/* Reads the events of a location from a bucket on, with the calls that are open there. */
 #ifndef SP_MODEL_LOD_READ_H
 #define SP_MODEL_LOD_READ_H
 
@@ -7,7 +7,7 @@
 #include "model/lod/file.h"
 #include "model/lod/opened.h"
 
-/* A call that is open. */
+/* An open call. */
 struct sp_lod_call {
 	uint64_t begin;
 	uint32_t path, region, parameter, kind;
@@ -18,30 +18,31 @@ struct sp_lod_reader {
 	uint32_t location;
 	struct sp_lod_location l;
 	struct sp_raw_file *raw;
-	bool taken;                /* raw is */
-	struct sp_events *events;  /* owned; NULL: not needed so far */
-	size_t next;               /* the bucket at which it stands; SIZE_MAX: at none */
-	struct sp_lod_call *calls; /* owned; open where the reader's user is */
+	bool taken;               /* raw was taken with sp_lod_raw_take() */
+	struct sp_events *events; /* owned; NULL: not opened yet */
+	/* the bucket at whose begin the reader is; SIZE_MAX: not at the begin of a bucket */
+	size_t next;
+	struct sp_lod_call *calls; /* owned; the open calls */
 	size_t depth, room;
 };
 
-/* 0, or -1 with e set; sp_lod_reader_close() either way. */
+/* Opens a reader of a location. Returns 0, or -1 with e set; call sp_lod_reader_close() in both cases. */
 int sp_lod_reader_open(struct sp_lod_reader *r, struct sp_lod *p, uint32_t location, struct sp_err *e);
 void sp_lod_reader_close(struct sp_lod_reader *r);
 
-/* Room for a call at that depth; -1: no memory. */
+/* Makes room for a call at this depth. Returns 0, or -1: no memory. */
 int sp_lod_reader_room(struct sp_lod_reader *r, size_t depth, struct sp_err *e);
-/* The calls open where the bucket begins become those of the reader. */
+/* Sets the reader's calls to those that are open at the begin of the bucket. */
 int sp_lod_reader_calls(struct sp_lod_reader *r, size_t bucket, struct sp_err *e);
-/* Goes to the begin of a bucket; the reader's calls are those open there. */
+/* Moves to the begin of a bucket and sets the reader's calls. */
 int sp_lod_reader_go(struct sp_lod_reader *r, size_t bucket, struct sp_err *e);
-/* Both of these, to read on to where the bucket `until` begins, or to the end; *events: how many are between. */
+/* Does both, to read up to the begin of the bucket `until`, or to the end; *events: number of events up to there. */
 int sp_lod_reader_span(struct sp_lod_reader *r, size_t bucket, size_t until, uint64_t *events, struct sp_err *e);
-/* Opens or closes a call, and follows the path of the innermost one; -1: no memory. Closing leaves the call where it
- * was, behind the depth. */
+/* Opens or closes a call, and updates the path of the innermost one. A closed call stays readable at calls[depth].
+ * Returns 0, or -1: no memory. */
 int sp_lod_reader_follow(struct sp_lod_reader *r, const struct sp_event *ev, struct sp_err *e);
 
-/* The highest level of sums that has one which begins with the i-th of the lowest and ends at `end`, ns, or before. */
+/* The highest level with a sum that begins with the i-th sum of the lowest level and ends at `end` (ns) or before. */
 static inline unsigned sp_lod_sum_level(const struct sp_lod_location *l, size_t i, uint64_t end)
 {
 	unsigned level = 0;
@@ -55,9 +56,9 @@ static inline unsigned sp_lod_sum_level(const struct sp_lod_location *l, size_t 
 	return level;
 }
 
-/* The last bucket that begins before a moment, or the first one. */
+/* The last bucket that begins before a time, or the first bucket. */
 size_t sp_lod_bucket_at(const struct sp_lod_location *l, uint64_t time);
-/* The bucket with an event. */
+/* The bucket that contains an event. */
 size_t sp_lod_bucket_of(const struct sp_lod_location *l, uint64_t event);
 static inline uint64_t sp_lod_bucket_events(const struct sp_lod_location *l, size_t bucket)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of tasks: when a location ran which one, those of a task together. */
+/* Steps of tasks: the times at which a location ran each task. */
 #include <stdlib.h>
 
 #include "model/lod/file.h"
@@ -72,10 +72,10 @@ bool sp_lod_steps_sound(const struct sp_model *m, const struct sp_lod_location *
 	return true;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-/* The first step in [i, n) of that task or a later one which, if of that task, does not end (or begin) before a
- * moment. */
+/* The first step in [i, n) of this task or a later one; steps of this task that end (begins: that begin) before `time`
+ * are skipped. */
 static size_t step_at(const struct sp_lod_step *s, size_t i, size_t n, uint32_t task, uint64_t time, bool begins)
 {
 	size_t mid;
@@ -109,7 +109,7 @@ int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struc
 	n = l.place->steps.n;
 	for (i = step_at(s, 0, n, task, q->begin, false); i < n && s[i].task == task && s[i].begin <= q->end;
 	     i = next) {
-		/* those that begin within a pixel, but for a last one that is wider */
+		/* steps that begin within a pixel, except for a last one that is wider */
 		next = s[i].end - s[i].begin >= pixel ? i + 1 : step_at(s, i + 1, n, task, s[i].begin + pixel, true);
 		next -= next > i + 1 && s[next - 1].end - s[next - 1].begin >= pixel;
 		told(arg, task, s[i].begin, s[next - 1].end, next - i, ran(&s[i], &s[next - 1]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spartito_merge.so: what a program of MPI loads where it ends, when nothing more is recorded. */
+/* spartito_merge.so: the library that an MPI program loads at its end, when nothing more is recorded. */
 #include "model/merge/merge.h"
 
 extern const struct sp_merge_library sp_merge_library_v1;

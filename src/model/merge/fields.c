@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* Structs without padding that are taken as they are. */
+/* Structs without padding that are written byte for byte. */
 _Static_assert(sizeof(struct sp_lost) == 8 * 8, "losses");
 _Static_assert(sizeof(struct sp_clock) == 3 * 8, "clock");
 
@@ -51,7 +51,7 @@ static void metric(struct sp_pack *k, struct sp_metric *x)
 	sp_pack_bool(k, &x->level);
 }
 
-/* The count, and when reading a new array of so many. */
+/* Serializes a count; reading: allocates a new array of that length. */
 #define LIST(k, array, n)                                                                                              \
 	do {                                                                                                           \
 		sp_pack_count(k, &(n));                                                                                \
@@ -83,7 +83,7 @@ void sp_fields_definitions(struct sp_pack *k, struct sp_model *m)
 	strings(k, &m->strings, &m->n_strings);
 }
 
-/* A text, or NULL. */
+/* Serializes a text or NULL. */
 static void sentence(struct sp_pack *k, const char **text)
 {
 	struct sp_str s = {*text ? *text : "", *text ? strlen(*text) : 0};
@@ -190,7 +190,7 @@ void sp_fields_source(struct sp_pack *k, const struct sp_model *m, struct sp_sou
 	sp_pack_ids(k, &s->parameters, m->n_parameters);
 	sp_pack_ids(k, &s->strings, m->n_strings);
 	sp_pack_ids(k, &s->metrics, m->n_metrics);
-	/* these are no ids plus 1, but indices */
+	/* these are indices, not ids plus 1 */
 	sp_pack_ids(k, &sync, m->n_metrics ? m->n_metrics - 1 : 0);
 	if (k->reading && sync.n > (m->n_metrics ? 255 : 0))
 		sp_pack_fail(k);
@@ -226,7 +226,7 @@ void sp_fields_handles(struct sp_pack *k, struct sp_io_handle **handles, size_t 
 	}
 }
 
-/* Members, and who those are that were not measured. */
+/* Serializes the members of a group, and the identities of unmeasured ones. */
 static void group(struct sp_pack *k, const struct sp_model *m, struct sp_group *g)
 {
 	bool told = g->unmeasured;
@@ -283,7 +283,8 @@ void sp_fields_communicators(struct sp_pack *k, struct sp_model *m)
 		sp_pack_group(k, &m->worlds[i].ranks, m->n_processes);
 		ranks += m->worlds[i].ranks.n;
 	}
-	/* writers number all of them; worlds that share a list take no room for it in the file */
+	/* members are indexed with 32 bits; the file's size does not limit their number, because equal lists are stored
+	 * once */
 	if (ranks >= SP_NONE)
 		sp_pack_fail(k);
 	LIST(k, m->comms, m->n_comms);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks and waits in a merged experiment: those of the model, and those of one process on the way to it. */
+/* Serializes locks and waits: those of the model, and those of one process during a merge. */
 #include "model/builder/loading.h"
 #include "model/merge/fields.h"
 #include "model/model.h"
 
-/* What the indices are less than. */
+/* Upper limits of the indices (exclusive). */
 struct limits {
 	size_t regions, strings, processes, locations, locks;
 };
@@ -76,7 +76,7 @@ static void circle(struct sp_pack *k, const struct limits *l, struct sp_lock_cir
 	}
 }
 
-/* The lists, and how long they are. */
+/* The lists and their lengths. */
 struct lists {
 	struct sp_lock **locks;
 	struct sp_lock_wait **waits;
@@ -112,7 +112,7 @@ void sp_fields_locks(struct sp_pack *k, struct sp_model *m)
 
 void sp_fields_process_locks(struct sp_pack *k, const struct sp_model *m, struct sp_lock_defs *d, size_t locations)
 {
-	/* all are of one process */
+	/* all of them belong to one process */
 	const struct limits l = {m->n_regions, m->n_strings, 1, locations, 0};
 	const struct lists of = {&d->locks, &d->waits, &d->circles, {&d->n_locks, &d->n_waits, &d->n_circles}};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks in a merged experiment: those of the model, and those of one process on the way to it. */
+/* Serializes tasks: those of the model, and those of one process during a merge. */
 #include "model/builder/loading.h"
 #include "model/builder/source.h"
 #include "model/merge/fields.h"
@@ -7,7 +7,7 @@
 #include "model/str.h"
 #include "model/task.h"
 
-/* What the indices of a task are less than. */
+/* Upper limits of the indices (exclusive). */
 struct limits {
 	size_t regions, strings, processes, locations, tasks;
 };
@@ -67,7 +67,7 @@ static void awaited(struct sp_pack *k, const struct limits *l, struct sp_task_aw
 	sp_fields_stack(k, &a->stack, l->regions);
 }
 
-/* The lists, and how long they are. */
+/* The lists and their lengths. */
 struct lists {
 	struct sp_task **tasks;
 	struct sp_task_rest **rests;
@@ -105,7 +105,7 @@ void sp_fields_tasks(struct sp_pack *k, struct sp_model *m)
 
 void sp_fields_process_tasks(struct sp_pack *k, const struct sp_model *m, struct sp_task_defs *d)
 {
-	/* locations and creators still have the numbers that the file has, and all are of one process */
+	/* locations and creators still have the numbers of the file, and all tasks belong to one process */
 	const struct limits l = {m->n_regions, m->n_strings, 1, SP_NONE, SP_NONE};
 	const struct lists of = {&d->tasks, &d->rests, &d->awaited, {&d->count[0], &d->count[1], &d->count[2]}};
 

@@ -47,7 +47,7 @@ uint64_t sp_image_hash_rows(const struct sp_row *rows, const uint64_t *metrics, 
 	       (width ? sp_pack_hash(metrics, n * width * sizeof(*metrics)) : 0);
 }
 
-/* The list of raw files; reading: whether it is the one of now. */
+/* The list of raw files; reading: compares it with the current one. */
 static bool pack_listing(struct sp_pack *k, const struct sp_listing *now)
 {
 	size_t n = now->n, i;
@@ -185,7 +185,7 @@ int sp_image_write(int fd, struct sp_image_header *h, const struct sp_model *m, 
 
 	sp_pack_write(&k);
 	pack_listing(&k, list);
-	pack_model(&k, (struct sp_model *)m, &hashes); /* nothing is changed where nothing is read */
+	pack_model(&k, (struct sp_model *)m, &hashes); /* writing does not change the model */
 	rc = sp_pack_end(&k, e);
 	if (rc == 0) {
 		h->stream_bytes = k.n;
@@ -230,7 +230,7 @@ static int check_places(const struct sp_model *m, uint64_t n_rows)
 	for (i = 0; i < m->n_processes; i++) {
 		const struct sp_process *p = &m->processes[i];
 
-		/* a name, and no way out of the directory */
+		/* the name of a file must not be empty or leave the directory */
 		if (p->file.n == 0 || strlen(p->file.p) != p->file.n || strchr(p->file.p, '/'))
 			return -1;
 		if (p->first_location != at || p->locations > m->n_locations - at ||
@@ -261,7 +261,7 @@ static int check_places(const struct sp_model *m, uint64_t n_rows)
 	return 0;
 }
 
-/* A process's parents come to an end. */
+/* Checks that the chain of each process's parents ends. */
 static int check_parents(const struct sp_model *m)
 {
 	size_t i, n;
@@ -289,7 +289,7 @@ static int check_header(const struct sp_image *i, struct sp_err *e)
 	if (i->bytes < SP_IMAGE_PAGE || memcmp(h->magic, SP_IMAGE_MAGIC, sizeof(h->magic)) != 0)
 		return damaged(e, "it does not begin as such a file does");
 	if (h->byte_order != SP_RAW_BYTE_ORDER || h->version != SP_IMAGE_VERSION)
-		return 1; /* another Spartito's */
+		return 1; /* made by another version */
 	if (h->n_rows > i->bytes / sizeof(struct sp_row) || h->n_metrics > 255 * 64)
 		return damaged(e, "its header is wrong");
 	is = sp_image_layout(h->n_rows, h->n_metrics);
@@ -299,7 +299,7 @@ static int check_header(const struct sp_image *i, struct sp_err *e)
 	return 0;
 }
 
-/* As sp_image_load(). */
+/* Returns as sp_image_load(). */
 static int read_stream(struct sp_image *i, struct sp_model *m, const struct sp_listing *now, struct sp_err *e)
 {
 	const struct sp_image_header *h = &i->header;
@@ -355,7 +355,7 @@ static bool read_at(int fd, void *p, uint64_t n, uint64_t at)
 	return n == 0;
 }
 
-/* What the header says is there. As sp_image_load(). */
+/* Maps the parts that the header describes. Returns as sp_image_load(). */
 static int take(struct sp_image *i, int fd, struct sp_err *e)
 {
 	const struct sp_image_header *h = &i->header;
@@ -441,12 +441,12 @@ static int check_rows(void *arg)
 	}
 	if (sp_image_hash_rows(rows, metrics, l->values, m->n_metrics) != c->hash)
 		return -1;
-	/* they come again when they are touched */
+	/* the pages are read again when they are accessed */
 	madvise((void *)first, ((uintptr_t)(rows + l->values) & ~(page - 1)) - first, MADV_DONTNEED);
 	return 0;
 }
 
-/* The rows of the same experiment, from the raw files. */
+/* Loads the rows of the same experiment from the raw files. */
 static int replace_rows(struct sp_model *m, struct sp_err *e)
 {
 	struct sp_model *fresh;
@@ -472,7 +472,7 @@ static int replace_rows(struct sp_model *m, struct sp_err *e)
 
 int sp_model_rows(const struct sp_model *loaded, struct sp_err *e)
 {
-	struct sp_model *m = (struct sp_model *)loaded; /* only what is damaged is changed */
+	struct sp_model *m = (struct sp_model *)loaded; /* only the damaged rows are replaced */
 	struct sp_image *i = m->priv->image;
 	struct sp_err line = {.code = 0}, cut;
 	size_t k;

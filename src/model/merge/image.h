@@ -29,16 +29,17 @@ _Static_assert(sizeof(struct sp_row) == 64 && sizeof(struct sp_path) == 20 && si
 
 struct sp_image {
 	struct sp_image_header header;
-	uint64_t bytes;         /* of the file */
-	void *map;              /* owned; what stands before the stream */
-	void *stream;           /* owned; a copy: a file that is cut meanwhile takes rows away, and no definitions */
-	const uint64_t *hashes; /* of the rows of each location */
-	bool checked;           /* the rows */
+	uint64_t bytes; /* of the file */
+	void *map;      /* owned; the mapped part before the stream */
+	/* owned; a copy: if the file is truncated, rows become unreadable, but no definitions */
+	void *stream;
+	const uint64_t *hashes; /* hash of the rows of each location */
+	bool checked;           /* the rows were checked */
 };
 
-/* Where things are in a file with so many rows; stream_bytes and what follows from it are not set. */
+/* The layout of a file with this number of rows; stream_bytes and the fields that depend on it are not set. */
 struct sp_image_header sp_image_layout(uint64_t n_rows, uint64_t n_metrics);
-/* Writes all but the rows: the model, and for each location the hash of its rows. */
+/* Writes everything except the rows: the model, and the hash of each location's rows. Returns 0, or -1 with e set. */
 int sp_image_write(int fd, struct sp_image_header *h, const struct sp_model *m, const struct sp_listing *list,
                    const uint64_t *hashes, struct sp_err *e);
 uint64_t sp_image_hash_rows(const struct sp_row *rows, const uint64_t *metrics, size_t n, size_t width);

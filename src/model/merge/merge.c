@@ -21,10 +21,10 @@
 
 enum { MOST_CHILDREN = 31 };
 
-/* A rank's neighbour further from the root, with all that is behind it. */
+/* A neighbour of this rank that is further from the root, with the subtree of ranks below it. */
 struct child {
 	int rank;
-	struct sp_part_ids ids; /* from its indices to those of this rank */
+	struct sp_part_ids ids; /* tables from its indices to those of this rank */
 	uint64_t rows;
 	uint32_t runs;
 };
@@ -36,19 +36,20 @@ struct merge {
 	struct sp_share share;
 	struct sp_deriving deriving;
 	struct child child[MOST_CHILDREN];
-	int n_children, parent; /* parent: -1: this is the root */
+	int n_children, parent; /* parent: rank, or -1: this is the root */
 	uint32_t own_runs;
-	uint32_t runs;            /* own, and those of the children */
-	struct sp_share_run *all; /* owned; of these */
+	uint32_t runs;            /* own runs and those of the children */
+	struct sp_share_run *all; /* owned; `runs` elements */
 	uint64_t rows, first_row;
-	uint64_t n_rows; /* of the whole */
-	bool many;       /* locations */
+	uint64_t n_rows; /* of all ranks */
+	bool many;       /* there is more than one location */
 	struct sp_merge_file file;
-	uint8_t *mpi;              /* in the arena; of the whole's paths, as sp_deriving has it */
-	uint32_t *paths, *metrics; /* owned; from the indices of this rank to those of the whole; NULL: the same */
+	uint8_t *mpi; /* in the arena; for each path of the merged result, as in sp_deriving */
+	/* owned; tables from the indices of this rank to those of the merged result; NULL: unchanged */
+	uint32_t *paths, *metrics;
 };
 
-/* ---- down: whether there is anything to do, and which files there are ---- */
+/* ---- down: is a merge needed, and the list of files ---- */
 
 static bool is_current(const struct merge *x)
 {
@@ -61,8 +62,8 @@ static bool is_current(const struct merge *x)
 	return true;
 }
 
-/* One rank looks, for all: thousands that ask for thousands of files each are too much for a file system, and might not
- * see the same. */
+/* Only one rank reads the directory: if thousands of ranks list thousands of files each, the file system is overloaded,
+ * and they might see different files. */
 static void pack_list(struct sp_pack *k, struct sp_listing *l)
 {
 	size_t i;
@@ -132,7 +133,7 @@ static int spread_start(struct merge *x, const struct sp_merge_options *o, bool 
 	return rc;
 }
 
-/* ---- up: what was found ---- */
+/* ---- up: the parts ---- */
 
 static int receive_part(struct merge *x, struct child *c, int rc, struct sp_err *e)
 {
@@ -210,7 +211,7 @@ static int gather_parts(struct merge *x, int rc, struct sp_err *e)
 	return x->parent < 0 ? rc : send_part(x, rc, e);
 }
 
-/* ---- down: what it is as a whole ---- */
+/* ---- down: the merged result ---- */
 
 static int finish(struct merge *x, struct sp_err *e)
 {
@@ -232,7 +233,8 @@ static int finish(struct merge *x, struct sp_err *e)
 	return 0;
 }
 
-/* What a rank is told: the same for all but the tables, which lead from its own indices to the whole's. */
+/* Sends the merged result to a child: the same for all ranks, except the tables, which map the child's indices to the
+ * merged ones. */
 static int send_whole(struct merge *x, struct child *c, uint64_t first_row, int rc, struct sp_err *e)
 {
 	struct sp_model *m = x->share.b.m;
@@ -282,7 +284,7 @@ static int check_whole(const struct sp_model *m, const struct merge *x, size_t n
 	return 0;
 }
 
-/* This rank's model becomes the whole's, as far as rows need it. */
+/* Replaces this rank's model by the merged result, as far as rows need it. */
 static int take_whole(struct merge *x, struct sp_pack *k, struct sp_err *e)
 {
 	struct sp_model *m = x->share.b.m, whole = {.n_paths = 0};
@@ -293,7 +295,7 @@ static int take_whole(struct merge *x, struct sp_pack *k, struct sp_err *e)
 	sp_pack_number(k, x->first_row);
 	sp_pack_number(k, x->n_rows);
 	sp_pack_bool(k, &x->many);
-	sp_pack_number(k, whole.n_metrics); /* a count of nothing in the message */
+	sp_pack_number(k, whole.n_metrics); /* not sp_pack_count(): no elements follow in the message */
 	sp_pack_count(k, &whole.n_paths);
 	sp_pack_array(k, &whole.paths, whole.n_paths, sizeof(*whole.paths));
 	sp_pack_array(k, &x->mpi, whole.n_paths, sizeof(*x->mpi));
@@ -305,7 +307,7 @@ static int take_whole(struct merge *x, struct sp_pack *k, struct sp_err *e)
 		return sp_fail(e, 0, "a message cannot be understood");
 	free(x->share.b.priv->paths);
 	x->share.b.priv->paths = NULL;
-	m->paths = whole.paths; /* in the arena, as the tables: k copies */
+	m->paths = whole.paths; /* in the arena, as are the tables, because k copies */
 	m->n_paths = whole.n_paths;
 	m->n_metrics = whole.n_metrics;
 	return sp_merge_file_open(&x->file, x->dir, name.p, e);
@@ -342,7 +344,7 @@ static int spread_whole(struct merge *x, int rc, struct sp_err *e)
 	return rc;
 }
 
-/* ---- up: the totals, and where rows are ---- */
+/* ---- up: the totals and the positions of rows ---- */
 
 static int receive_totals(struct merge *x, const struct child *c, uint32_t *at, int rc, struct sp_err *e)
 {
@@ -361,7 +363,7 @@ static int receive_totals(struct merge *x, const struct child *c, uint32_t *at, 
 		sp_pack_array(&k, &runs, c->runs, sizeof(*runs));
 		sp_pack_array(&k, &totals, m->n_paths, sizeof(*totals));
 		sp_pack_array(&k, &each, m->n_paths, sizeof(*each));
-		/* aligned as they need it by the copy */
+		/* copied, so that it is aligned */
 		k.copy = true;
 		sp_pack_array(&k, &exact, x->many ? m->n_paths : 0, sizeof(*exact));
 		sp_pack_array(&k, &metrics, m->n_paths, m->n_metrics * sizeof(*metrics));
@@ -422,9 +424,9 @@ static int gather_totals(struct merge *x, int rc, struct sp_err *e)
 	return x->parent < 0 ? rc : send_totals(x, rc, e);
 }
 
-/* ---- the root's end ---- */
+/* ---- the root completes the file ---- */
 
-/* Somebody may still write the files of processes that are not known to have ended. */
+/* A process that is not known to have ended may still be writing its file. */
 static void mark_final(struct merge *x)
 {
 	const struct sp_builder *b = &x->share.b;
@@ -477,7 +479,7 @@ static int write_model(struct merge *x, struct sp_image_header *h, struct sp_err
 	return rc;
 }
 
-/* All ranks end in the same way. */
+/* Makes all ranks end with the same result. */
 static int spread_end(struct merge *x, int rc, struct sp_err *e)
 {
 	struct sp_arena arena = {0};
@@ -499,7 +501,7 @@ static int spread_end(struct merge *x, int rc, struct sp_err *e)
 	return rc;
 }
 
-/* ---- the whole way ---- */
+/* ---- all steps ---- */
 
 static uint64_t listed_bytes(const struct merge *x)
 {
@@ -511,7 +513,7 @@ static uint64_t listed_bytes(const struct merge *x)
 	return all;
 }
 
-/* The files of this rank: neighbouring ones, about as many bytes as every other rank has. */
+/* Reads the files of this rank: adjacent ones, with about the same number of bytes as for every other rank. */
 static int read_share(struct merge *x, struct sp_err *e)
 {
 	const uint64_t rank = (uint64_t)x->talk.rank, size = (uint64_t)x->talk.size, all = listed_bytes(x);
@@ -520,7 +522,7 @@ static int read_share(struct merge *x, struct sp_err *e)
 
 	for (i = 0; i < x->list.n; i++) {
 		const struct sp_listed *f = &x->list.files[x->list.order[i]];
-		/* whose share the first byte of the file is in */
+		/* the rank whose share contains the first byte of the file */
 		const uint64_t whose = (uint64_t)((unsigned __int128)at * size / all);
 
 		at += f->size + 1;
@@ -575,7 +577,7 @@ static void clean_up(struct merge *x)
 	for (i = 0; i < x->n_children; i++)
 		sp_part_ids_free(&x->child[i].ids);
 	if (x->parent < 0)
-		free(x->paths); /* elsewhere they are in the arena */
+		free(x->paths); /* in other ranks they are in the arena */
 	free(x->all);
 	sp_derive_close(&x->deriving);
 	sp_model_free(x->share.b.m);

@@ -21,7 +21,7 @@ static bool is_left(const char *name, const char *as)
 	return strncmp(name, as, n) == 0 && name[n] == '.' && strlen(name) == n + sizeof("XXXXXX");
 }
 
-/* What a writer that was killed has left behind; one that goes on has its file locked. */
+/* Removes temporary files of killed writers; an active writer has locked its file. */
 static void remove_left(const char *dir, const char *as)
 {
 	DIR *d = opendir(dir);
@@ -43,8 +43,8 @@ static void remove_left(const char *dir, const char *as)
 		closedir(d);
 }
 
-/* A new file, locked so that no other writer takes it for one left behind. One that did so before it was locked has
- * removed it: then it has no name any more, and the next one is made. */
+/* Creates a new file and locks it, so that no other writer removes it as left over. If another writer has removed it
+ * before it was locked, the file has no name any more: then it creates the next one. */
 static int create_locked(char *path, const char *dir, const char *as)
 {
 	struct stat st;
@@ -74,7 +74,7 @@ int sp_merge_file_create(struct sp_merge_file *f, const char *dir, const char *a
 	if (f->fd < 0)
 		return sp_fail(e, errno, "%s cannot be written: %s", as, strerror(errno));
 	snprintf(f->name, sizeof(f->name), "%s", path + strlen(dir) + 1);
-	/* who may read and write the directory may the file */
+	/* the file gets the same read and write permissions as the directory */
 	if (stat(dir, &st) == 0)
 		fchmod(f->fd, st.st_mode & 0666);
 	return 0;

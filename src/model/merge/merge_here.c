@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A merge by several processes of one machine, which talk through sockets. */
+/* Merges with several processes on one machine, which communicate through sockets. */
 #include "model/builder/listing.h"
 #include "model/merge/merge.h"
 
@@ -14,13 +14,13 @@
 #include <sys/types.h>
 
 enum { MOST = 16 };
-#define WORTHWHILE (UINT64_C(64) << 20) /* bytes of raw files; less is done before another process has begun */
+#define WORTHWHILE (UINT64_C(64) << 20) /* bytes of raw files; each further process needs at least this share */
 
 struct crew {
 	const struct sp_merge_options *options;
 	int rank, size;
-	int up;         /* to the rank before this one in the tree */
-	int down[MOST]; /* to each rank behind this one; -1: it is not a neighbour */
+	int up;         /* socket to the parent rank */
+	int down[MOST]; /* socket to each child rank; -1: not a child */
 	pid_t pid[MOST];
 	bool cancelled;
 };
@@ -73,7 +73,7 @@ static int receive_bytes(void *arg, int from, void **bytes, size_t *n)
 	return 0;
 }
 
-/* Who cancels waits for nobody. */
+/* A cancelled merge does not wait for the other processes. */
 static int on_progress(void *arg, uint64_t done, uint64_t total)
 {
 	struct crew *c = arg;
@@ -121,7 +121,7 @@ static void close_links(struct crew *c)
 			close(c->down[i]);
 }
 
-/* The end of a process that was forked: nothing but its share, and no word of its own. */
+/* The main function of a forked process: it does only its share and prints nothing. */
 static void __attribute__((noreturn)) follow(struct crew *c, const char *dir)
 {
 	const struct sp_merge_options o = {.force = c->options->force};
@@ -129,12 +129,12 @@ static void __attribute__((noreturn)) follow(struct crew *c, const char *dir)
 	struct sp_merge_result r;
 	struct sp_err e;
 
-	signal(SIGINT, SIG_IGN); /* who started this one ends it */
+	signal(SIGINT, SIG_IGN); /* the parent process ends this one */
 	_exit(sp_merge(dir, &o, &links, &r, &e) ? 1 : 0);
 }
 
-/* Each rank forks those behind it in the tree, the furthest last, so that it holds no more than its own links. Returns
- * -1 when there can be no more processes; all before are told by their links' end. */
+/* Forks the ranks below this one in the tree, the furthest last, so that each process holds only its own links. Returns
+ * -1 if no more processes can be created; the earlier ones notice when their links close. */
 static int fork_crew(struct crew *c, const char *dir, int lowest)
 {
 	int mask, fd[2];
@@ -190,6 +190,6 @@ int sp_merge_here(const char *dir, const struct sp_merge_options *o, int process
 			while (waitpid(c.pid[i], NULL, 0) < 0 && errno == EINTR)
 				;
 		}
-	/* no more processes are to be had: alone */
+	/* no more processes can be created: merge with this one alone */
 	return rc > 0 ? sp_merge(dir, o, NULL, r, e) : rc;
 }

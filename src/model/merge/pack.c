@@ -55,7 +55,7 @@ int sp_pack_end(struct sp_pack *k, struct sp_err *e)
 	return 0;
 }
 
-/* n more bytes to be written, NULL without memory. */
+/* Makes room for n more bytes; NULL: no memory. */
 static char *grow(struct sp_pack *k, size_t n)
 {
 	size_t room;
@@ -77,7 +77,7 @@ static char *grow(struct sp_pack *k, size_t n)
 	return k->bytes + k->n - n;
 }
 
-/* The next n bytes to be read, NULL when there are not so many. */
+/* The next n bytes of the input; NULL: there are fewer. */
 static const char *next(struct sp_pack *k, size_t n)
 {
 	const char *p = k->at;
@@ -253,7 +253,7 @@ static void read_map(struct sp_pack *k)
 	k->known[k->n_known++] = map;
 }
 
-/* Writes a map, or only its number if it was there before; reading: NULL when it cannot be right. */
+/* Writes a map, or only its number if it was written before. Reading: returns NULL if it is invalid. */
 static const struct sp_pack_map *pack_map(struct sp_pack *k, uint32_t *to, size_t n)
 {
 	const size_t known = k->reading ? k->n_known : k->maps.n;

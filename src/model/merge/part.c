@@ -17,19 +17,19 @@
 #include "model/str.h"
 #include "model/task.h"
 
-/* Before it is in the builder. */
+/* A part that was read and is not added to the builder yet. */
 struct part {
-	struct sp_model m; /* definitions */
+	struct sp_model m; /* has only the definitions */
 	struct sp_model_private priv;
 	struct {
 		uint32_t region, before;
 	} * values; /* of parameters */
 	size_t n_values;
-	uint64_t *visits;                                                       /* of each path */
-	uint32_t *regions, *counters, *parameters, *strings, *parameter_values; /* to the builder's */
+	uint64_t *visits;                                                       /* for each path */
+	uint32_t *regions, *counters, *parameters, *strings, *parameter_values; /* tables to the builder's indices */
 };
 
-/* The count; reading: a table for so many, which is to be freed with free(). Returns how many there are. */
+/* Serializes a count. Reading: allocates a table of that length, to be freed with free(). Returns the count. */
 static size_t pack_table(struct sp_pack *k, void *table, size_t *n, size_t *room, size_t size)
 {
 	void **to = table;
@@ -136,7 +136,7 @@ static void pack_loading(struct sp_pack *k, struct sp_loading *l)
 	pack_children(k, &l->children);
 }
 
-/* Reading: `m` is where the definitions of the part are. */
+/* Reading: `m` has the definitions of the part. */
 static void pack_source(struct sp_pack *k, const struct sp_model *m, const struct sp_loading *l, struct sp_source *s)
 {
 	sp_fields_source(k, m, s);
@@ -197,7 +197,7 @@ void sp_part_write(struct sp_pack *k, struct sp_builder *b, uint32_t locations)
 	sp_fields_problems(k, m);
 }
 
-/* Tables for all that the part defines. */
+/* Makes tables for everything that the part defines. */
 static int make_tables(struct part *p, struct sp_part_ids *ids)
 {
 	p->regions = calloc(p->m.n_regions + 1, sizeof(*p->regions));
@@ -241,7 +241,7 @@ static int add_definitions(struct sp_builder *b, struct part *p, struct sp_part_
 		if (ids->metrics[i] == SP_NONE)
 			return -1;
 	}
-	/* the names of parameters before the values, which would make them in another order */
+	/* names of parameters before the values, which would add them in a different order */
 	if (intern_all(&b->counters, p->m.counters, p->m.n_counters, p->counters) ||
 	    intern_all(&b->parameters, p->m.parameters, p->m.n_parameters, p->parameters) ||
 	    intern_all(&b->strings, p->m.strings, p->m.n_strings, p->strings))
@@ -291,7 +291,7 @@ static int check_paths(const struct part *p)
 	return p->m.n_paths ? 0 : -1;
 }
 
-/* A table of ids of its own, leading to the builder's definitions. */
+/* Makes a separate table of ids, with the indices of the builder. */
 static int move_ids(struct sp_ids *ids, const uint32_t *to)
 {
 	uint32_t *own = calloc(ids->n + 1, sizeof(*own));
@@ -381,7 +381,7 @@ static void move_lock_strings(struct sp_lock_defs *d, const struct part *p)
 		move_string(&d->waits[i].file, p);
 }
 
-/* Strings and arrays of a process are the model's; the tables of its source are made anew. */
+/* The model owns strings and arrays of a process; the tables of its source are copied. */
 static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, const struct sp_part_ids *ids,
                        uint32_t locations)
 {
@@ -419,7 +419,8 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	return move_source(b, s, p, ids);
 }
 
-/* What is said of an object file is said by everyone who saw it; lines about raw files are different anyway. */
+/* Whether a problem is already reported: several ranks may report the same object file. Problems of raw files are
+ * always different. */
 static bool said(const struct sp_model *m, size_t before, const char *text)
 {
 	size_t i;

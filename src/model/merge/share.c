@@ -22,7 +22,7 @@
 #include "model/process.h"
 #include "reader/running.h"
 
-#define IN_MEMORY (UINT64_C(32) << 20) /* a process need not make a file for less */
+#define IN_MEMORY (UINT64_C(32) << 20) /* rows up to this size stay in memory instead of a temporary file */
 
 static int open_aside(const char *dir, uint64_t bytes, struct sp_err *e)
 {
@@ -59,7 +59,7 @@ void sp_share_close(struct sp_share *s)
 	free(s->runs);
 }
 
-/* The file and its runs, which are the locations of l. */
+/* Records the file and its runs, which are the locations of l. */
 static int remember(struct sp_share *s, struct sp_loading *l)
 {
 	const uint32_t n = l->process.locations;
@@ -92,7 +92,7 @@ static int remember(struct sp_share *s, struct sp_loading *l)
 	return 0;
 }
 
-/* Puts the rows aside that the builder has made of a file. */
+/* Stores the rows of a file that the builder has read. */
 static int put_aside(struct sp_share *s, struct sp_loading *l, struct sp_err *e)
 {
 	struct sp_builder *b = &s->b;
@@ -170,7 +170,8 @@ static int read_at(int fd, void *p, size_t n, uint64_t at, struct sp_err *e)
 	return 0;
 }
 
-/* The rows of a file in the builder, with the paths and metrics of the whole. room: for its metrics. */
+/* Reads the rows of a file back into the builder, with the paths and metrics of the merged result. room: buffer for the
+ * metrics. */
 static int read_file(struct sp_share *s, const struct sp_share_file *f, const struct sp_share_whole *w, uint64_t *room,
                      struct sp_err *e)
 {
@@ -181,7 +182,7 @@ static int read_file(struct sp_share *s, const struct sp_share_file *f, const st
 	if (read_at(s->aside, m->values, bytes, f->at, e) ||
 	    read_at(s->aside, room, f->rows * f->n_metrics * sizeof(*room), f->at + bytes, e))
 		return -1;
-	/* what has been read again needs no room on disk any more; where this does not work it waits for the end */
+	/* rows that were read back need no disk space any more; if this fails, the space is released at the end */
 	fallocate(s->aside, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->at,
 	          (off_t)(bytes + f->rows * f->n_metrics * sizeof(*room)));
 	for (i = 0; w->paths && i < f->rows; i++)
@@ -194,7 +195,7 @@ static int read_file(struct sp_share *s, const struct sp_share_file *f, const st
 	return 0;
 }
 
-/* Puts the rows of a location in order and writes them at `at`. */
+/* Sorts the rows of a location and writes them at `at`. */
 static int write_run(struct sp_share *s, struct sp_deriving *d, struct sp_share_run *run, uint64_t at,
                      const struct sp_share_whole *w, struct sp_err *e)
 {
@@ -226,7 +227,7 @@ int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_sh
 	uint32_t i;
 	int rc = 0;
 
-	/* from here on the rows have the metrics of the whole */
+	/* from here on the rows have the metrics of the merged result */
 	free(b->priv->rows);
 	free(b->priv->row_metrics);
 	b->priv->rows = b->m->values = NULL;

@@ -20,7 +20,7 @@ int sp_talk_send(struct sp_talk *t, int to, struct sp_pack *k, int rc, struct sp
 	struct sp_err why = {.code = 0};
 
 	if (!t->mute && sp_pack_end(k, &why)) {
-		/* too little memory for what there is to say: say that */
+		/* not enough memory for the message: send that error instead */
 		sp_pack_free(k);
 		sp_talk_begin(k, &why, -1);
 		rc = sp_fail(e, why.code, "%s", why.text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clocks of different hosts, brought to one by what the processes of an MPI_COMM_WORLD measured: two moments in
- * ticks of the process and of rank 0 make a line. */
+/* Aligns the clocks of different hosts, from measurements of the processes of an MPI_COMM_WORLD: two pairs of times, in
+ * ticks of the process and of rank 0, define a line. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,25 +14,24 @@
 #include "model/builder/source.h"
 #include "model/str.h"
 
-#define MONTH (31 * 86400 * 1e9) /* ns; clocks that are farther apart are damage */
+#define MONTH (31 * 86400 * 1e9) /* ns; a larger difference between clocks is damage */
 
-/* Clocks of machines drift from each other by less than this. Where the measurement is less exact than that, and finds
- * no more than it may be wrong by, it can say how far the clocks are apart, but the difference of their rates better
- * comes from the machines' own clocks. */
+/* Maximum drift between the clocks of two machines. If the measurement is less exact than this, and the drift it finds
+ * is within its error, only the offset is taken from it; the rate is better taken from the machines' own clocks. */
 #define MOST_DRIFT 1e-4
 
-/* Of a host: a process whose clock is right now, and what was changed in it. */
+/* A process of a host whose clock is corrected, and the correction. */
 struct anchor {
-	const struct sp_loading *l; /* NULL: none yet */
-	double rate;                /* ns after the correction for one before it */
+	const struct sp_loading *l; /* NULL: not found yet */
+	double rate;                /* ns after the correction for one ns before it */
 };
 
 struct clocks {
 	struct sp_builder *b;
 	struct sp_intern hosts;
-	struct anchor *anchors;  /* owned; by host */
-	uint32_t *host;          /* owned; by process while loading */
-	struct sp_loading **all; /* owned; by world, rank, time */
+	struct anchor *anchors;  /* owned; index: host */
+	uint32_t *host;          /* owned; host of each process while loading */
+	struct sp_loading **all; /* owned; sorted by world, rank, time */
 };
 
 void sp_build_clock_record(struct sp_loading *l, uint64_t at, const struct sp_str *text)
@@ -57,7 +56,7 @@ static int compare_ranks(const void *a, const void *b)
 		return p->process.world < q->process.world ? -1 : 1;
 	if (p->process.rank != q->process.rank)
 		return p->process.rank < q->process.rank ? -1 : 1;
-	if (p->process.forked != q->process.forked) /* a child of rank 0 has its rank in its definitions, too */
+	if (p->process.forked != q->process.forked) /* a forked child of rank 0 has its rank in its definitions too */
 		return p->process.forked ? 1 : -1;
 	if (p->real != q->real)
 		return p->real < q->real ? -1 : 1;
@@ -69,7 +68,8 @@ static double ticks_between(uint64_t from, uint64_t to)
 	return (double)(int64_t)(to - from);
 }
 
-/* The line from ticks of l to ns of zero's clock: one point of it, and its rate in ns a tick. False: damaged. */
+/* The line from ticks of l to ns of zero's clock: one point of it, and its slope in ns per tick. Returns false if the
+ * measurement is damaged. */
 static bool find_line(const struct sp_loading *l, const struct sp_clock *zero, double *ticks, double *ns, double *rate)
 {
 	const struct sp_raw_clock_sync *s = l->sync;
@@ -113,12 +113,13 @@ static void correct(struct clocks *k, struct sp_loading *l, const struct sp_load
 	own->ns = rate;
 }
 
-/* A process that compared its clock with none, on a host where another one did: they have the same clock. */
+/* Corrects a process that compared its clock with no other, on a host with a process that did: both have the same
+ * clock. */
 static void follow(const struct anchor *a, struct sp_loading *l, uint64_t real)
 {
 	const int64_t apart = (int64_t)((real - l->mono) - (a->l->unmoved - a->l->mono));
 
-	/* as between all processes of a host */
+	/* the same limit as between all processes of a host */
 	if (!real || apart >= INT64_C(1000000000) || apart <= -INT64_C(1000000000))
 		return;
 	l->real = a->l->real + (uint64_t)(int64_t)llround((double)(int64_t)(l->mono - a->l->mono) * a->rate);
@@ -149,7 +150,7 @@ static int find_places(struct clocks *k, struct sp_arena *arena)
 	return 0;
 }
 
-/* The processes [from, to) of one world. */
+/* Corrects the processes [from, to) of one world. */
 static void correct_world(struct clocks *k, size_t from, size_t to)
 {
 	struct sp_loading *zero = k->all[from];

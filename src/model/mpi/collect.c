@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Picks what belongs to messages and collective operations out of the traces. */
+/* Collects messages and collective operations from the traces. */
 #include "model/mpi/collect.h"
 #include "format/format.h"
 #include "model/builder/problem.h"
@@ -12,24 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a region of MPI may do to a message that another call completes. */
+/* What an MPI function may do to a message that another call completes. */
 enum { PLAIN, POLLS, PROBES, MATCHED_PROBES };
 
 struct open_call {
-	size_t depth; /* of the call path */
+	size_t depth; /* depth of the call path */
 	uint64_t enter;
 	uint32_t path, region;
-	uint32_t call; /* SP_NONE: nothing of interest in it yet */
+	uint32_t call; /* SP_NONE: nothing relevant in it yet */
 };
 
-/* One location while it is read. */
+/* The state of reading one location. */
 struct reading {
 	struct sp_collected *c;
 	struct sp_follow follow;
 	uint32_t location, process;
 	struct sp_list open;   /* struct open_call */
 	struct sp_list probed; /* calls of MPI_Mprobe whose message was not received yet, */
-	size_t next_probed;    /* from here on */
+	size_t next_probed;    /* from this index on */
 	uint32_t probe;        /* the first MPI_Probe since the last receive, or SP_NONE */
 };
 
@@ -61,7 +61,7 @@ static uint8_t kind_of(const struct sp_region *r)
 	return strcmp(name, "MPI_Probe") == 0 ? PROBES : strcmp(name, "MPI_Mprobe") == 0 ? MATCHED_PROBES : PLAIN;
 }
 
-/* The call that is open, made when it is new; an event outside of all has one of its own. SP_NONE: no memory. */
+/* The open call, added if it is new; an event outside of all calls gets a separate call. SP_NONE: no memory. */
 static uint32_t call_of(struct reading *r, const struct sp_event *ev)
 {
 	struct open_call *o = r->open.n ? (struct open_call *)r->open.p + r->open.n - 1 : NULL;
@@ -122,7 +122,7 @@ static void leave_call(struct reading *r, const struct sp_event *ev)
 	}
 }
 
-/* The probe that the message now received was found by; SP_NONE: none. */
+/* The probe that matched the message that is received now; SP_NONE: no probe. */
 static uint32_t take_probe(struct reading *r)
 {
 	const struct open_call *o = r->open.n ? (struct open_call *)r->open.p + r->open.n - 1 : NULL;
@@ -233,7 +233,7 @@ static int add_request(struct reading *r, const struct sp_event *ev, uint32_t ca
 	return end ? 0 : -1;
 }
 
-/* 0, or -1: no memory. */
+/* Processes an event. Returns 0, or -1: no memory. */
 static int take(struct reading *r, const struct sp_event *ev)
 {
 	uint32_t call;
@@ -315,7 +315,7 @@ static int by_request(const void *a, const void *b)
 	return p->request < q->request ? -1 : p->request > q->request;
 }
 
-/* A request may be ended by another thread than the one that began it, so that all are known first. */
+/* Connects the begins and ends of requests, after all are known: another thread may end a request. */
 static void join_requests(struct sp_collected *c)
 {
 	struct sp_sending *sends = c->sends.p;

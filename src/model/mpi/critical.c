@@ -11,10 +11,10 @@
 #include "model/process.h"
 #include "model/str.h"
 
-/* A part of a piece that no call with a dependency interrupts. */
+/* A part of a piece without a call that depends on others. */
 struct stretch {
 	uint64_t from, to;
-	uint64_t slack; /* ns that may be saved before it; UINT64_MAX: any */
+	uint64_t slack; /* ns that can be saved before it; UINT64_MAX: no limit */
 	uint32_t location;
 };
 
@@ -28,12 +28,12 @@ struct finding {
 	const struct sp_messages *x;
 	const struct sp_waits *w;
 	struct sp_critical *c;
-	struct sp_list pieces;    /* struct sp_critical_piece; the last one first */
-	struct sp_list causes;    /* uint32_t: the call whose wait a piece begins with, SP_NONE: none */
+	struct sp_list pieces;    /* struct sp_critical_piece, in reverse order of time */
+	struct sp_list causes;    /* uint32_t: the call with whose wait a piece begins; SP_NONE: no wait */
 	struct sp_list stretches; /* in the order of time */
 	struct sp_list shares;    /* of all stretches of a location, one location after the other */
-	uint32_t *next;           /* owned; of each location: calls from here on are behind */
-	uint32_t *share_of;       /* owned; of each region: its share of the stretch that is read + 1 */
+	uint32_t *next;           /* owned; for each location: calls from this index on are already processed */
+	uint32_t *share_of;       /* owned; for each region: its share of the current stretch + 1 */
 	struct sp_path_index index;
 };
 
@@ -44,7 +44,7 @@ static uint32_t last_location(const struct sp_model *m)
 	uint32_t l, found = SP_NONE;
 	int pass;
 
-	/* those of ranks first: what started them may end later */
+	/* ranks first: the process that started them may end later */
 	for (pass = 0; pass < 2 && found == SP_NONE; pass++)
 		for (l = 0; l < m->n_locations; l++) {
 			const struct sp_process *p = &m->processes[m->locations[l].process];
@@ -71,7 +71,8 @@ static uint64_t end_of_wait(const struct finding *f, uint32_t call)
 	return last < leave ? last : leave;
 }
 
-/* The last call of a location that waited and ended by a time; SP_NONE: none. Each is found once at most. */
+/* The last call of a location that waited and ended at `at` or before; SP_NONE: no such call. Each call is found at
+ * most once. */
 static uint32_t wait_before(struct finding *f, uint32_t location, uint64_t at)
 {
 	const uint32_t first = f->x->first_call[location];
@@ -97,7 +98,7 @@ static int add_piece(struct finding *f, uint32_t location, uint64_t from, uint64
 	return 0;
 }
 
-/* The location that started this one; SP_NONE: none, or not earlier, which damage makes. */
+/* The location that started this one; SP_NONE: unknown, or (damage) it did not begin earlier. */
 static uint32_t creator_of(const struct sp_model *m, uint32_t location)
 {
 	const uint32_t creator = m->locations[location].creator;
@@ -139,7 +140,7 @@ static int add_stretch(struct finding *f, uint32_t location, uint64_t from, uint
 	return s ? 0 : -1;
 }
 
-/* How much later than all else that the call depends on came the last. */
+/* The time between the last arrival and the previous one that the call depends on. */
 static uint64_t slack_of(const struct finding *f, uint32_t call)
 {
 	const struct sp_dependency *d = &f->w->dependencies[call];
@@ -151,7 +152,7 @@ static uint64_t slack_of(const struct finding *f, uint32_t call)
 	return last - before;
 }
 
-/* The first call of a location that begins at a time or later. */
+/* The first call of a location that begins at `from` or later. */
 static uint32_t call_from(const struct finding *f, uint32_t location, uint64_t from)
 {
 	uint32_t begin = f->x->first_call[location], end = f->x->first_call[location + 1];
@@ -207,7 +208,7 @@ static int take_pieces(struct finding *f)
 	return 0;
 }
 
-/* ---- what is on it ---- */
+/* ---- time on the path ---- */
 
 static int add_share(struct finding *f, uint32_t stretch, uint32_t path, double time)
 {
@@ -229,8 +230,8 @@ static int add_share(struct finding *f, uint32_t stretch, uint32_t path, double 
 	return 0;
 }
 
-/* The time between two events, in so far as it is on the path; *at is the first of the location's stretches that does
- * not end before `from`. */
+/* Adds the part of the time between two events that is on the path; *at: the first of the location's stretches that
+ * does not end before `from`. */
 static int add_time(struct finding *f, const uint32_t *mine, size_t n, size_t *at, uint32_t path, uint64_t from,
                     uint64_t to)
 {
@@ -311,7 +312,7 @@ static int read_all(struct finding *f, struct sp_err *e)
 	return rc;
 }
 
-/* ---- what would be saved ---- */
+/* ---- savings ---- */
 
 static int by_stretch(const void *a, const void *b)
 {
@@ -322,7 +323,7 @@ static int by_stretch(const void *a, const void *b)
 	return p->region < q->region ? -1 : p->region > q->region;
 }
 
-/* The slacks that a later one does not undercut, in the order of their stretches: so they grow. */
+/* The slacks that no later one is smaller than, in the order of their stretches, so they increase. */
 struct slacks {
 	const struct stretch *all;
 	uint32_t *stretch; /* owned */
@@ -336,7 +337,7 @@ static void push(struct slacks *s, uint32_t stretch)
 	s->stretch[s->n++] = stretch;
 }
 
-/* The least slack after a stretch. */
+/* The smallest slack after a stretch. */
 static double least_after(const struct slacks *s, uint32_t stretch)
 {
 	size_t begin = 0, end = s->n;
@@ -357,7 +358,7 @@ static int find_savings(struct finding *f, double part)
 	struct slacks slacks = {.all = f->stretches.p, .stretch = malloc((f->stretches.n + 1) * sizeof(uint32_t))};
 	struct share *share = f->shares.p;
 	struct sp_critical_region *r;
-	uint32_t *seen = f->share_of, i; /* of each region: the last stretch with it */
+	uint32_t *seen = f->share_of, i; /* for each region: the last stretch with it */
 	size_t k = 0;
 
 	if (!slacks.stretch)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What one process says of MPI: its rank, communicators, windows and groups. mpi.c makes them one for all processes. */
+/* The MPI definitions of one process: its rank, communicators, windows and groups. mpi.c unifies them over all
+ * processes. */
 #include "base/grow.h"
 #include "model/builder/builder.h"
 #include "model/builder/loading.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks of one MPI_COMM_WORLD: what is more can only be damage. */
+/* Maximum size of an MPI_COMM_WORLD; more is damage. */
 enum { MOST_RANKS = 1 << 22 };
 
 void sp_mpi_defs_free(struct sp_mpi_defs *d)
@@ -127,7 +128,7 @@ int sp_build_mpi_record(struct sp_builder *b, struct sp_loading *l, const struct
 	}
 }
 
-/* All three begin with their id and their order. */
+/* For sorting: all three structs begin with their id and their order. */
 static int compare_ids(const void *a, const void *b)
 {
 	const uint32_t *p = a, *q = b;
@@ -188,7 +189,7 @@ static void each_once(struct sp_mpi_defs *m)
 	m->n_groups = n;
 }
 
-/* A number without anything behind it; false: there is none, or it is damaged. */
+/* Parses a META value that is only a number; false: not recorded, or damaged. */
 static bool meta_number(const struct sp_process *p, const char *key, int base, uint64_t *out)
 {
 	char *end;

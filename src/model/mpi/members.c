@@ -46,7 +46,7 @@ int sp_members_alloc(const struct sp_members *x, struct sp_group *g, uint32_t n)
 	return g->processes ? 0 : -1;
 }
 
-/* Those that several processes tell are one, as large as the largest. */
+/* Finds the worlds. Worlds with the same id are one; its size is the largest that a process recorded. */
 static int collect_worlds(struct sp_members *x)
 {
 	const struct sp_model *m = x->b->m;
@@ -129,7 +129,7 @@ static struct sp_raw_ranks run_at(const struct sp_str *runs, size_t i)
 	return r;
 }
 
-/* Says of a list that is not complete who those are that were not measured. */
+/* Sets the identities of unmeasured members in an incomplete list. */
 static int name_unmeasured(struct sp_members *x, const struct sp_str *runs, struct sp_group *g)
 {
 	const size_t n = runs->n / sizeof(struct sp_raw_ranks);
@@ -151,7 +151,7 @@ static int name_unmeasured(struct sp_members *x, const struct sp_str *runs, stru
 	return 0;
 }
 
-/* Returns 1 when they are more than there can be. */
+/* Returns 0, 1 if there are too many members, or -1: no memory. */
 static int read_runs(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out)
 {
 	const size_t n = runs->n / sizeof(struct sp_raw_ranks);
@@ -197,7 +197,7 @@ int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_m
 	if (rc)
 		*out = (struct sp_member_list){.complete = false};
 	if (id < known)
-		return rc; /* each gets a list of its own, in which it may enter what it knows */
+		return rc; /* each process gets a separate list, to which it adds what it knows */
 	if (!sp_grow(&x->list, id, &x->list_room, sizeof(*x->list)))
 		return -1;
 	x->list[id] = *out;

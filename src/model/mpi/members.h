@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes by their ranks, and lists of them. */
+/* Members of MPI groups: processes by rank. */
 #ifndef SP_MODEL_MPI_MEMBERS_H
 #define SP_MODEL_MPI_MEMBERS_H
 
@@ -16,25 +16,25 @@ struct sp_members {
 	struct sp_builder *b;
 	struct sp_member_world {
 		uint64_t id;
-		uint32_t index; /* in sp_model.worlds; SP_NONE: not yet there */
+		uint32_t index; /* in sp_model.worlds; SP_NONE: not added yet */
 		struct sp_group ranks;
-	} * worlds; /* owned; in the order of their ids */
+	} * worlds; /* owned; sorted by id */
 	size_t n_worlds;
-	uint64_t most;               /* no group can have more members */
-	struct sp_intern lists;      /* as they are told */
+	uint64_t most;               /* maximum number of members of a group */
+	struct sp_intern lists;      /* keys: member lists as recorded */
 	struct sp_member_list *list; /* owned */
 	size_t list_room;
 };
 
-/* Finds the model's worlds; -1 without memory. */
+/* Finds the model's worlds. Returns 0, or -1: no memory. */
 int sp_members_begin(struct sp_members *x, struct sp_builder *b);
 void sp_members_end(struct sp_members *x);
 
-/* n members in the model's arena, none of them known; -1 without memory. */
+/* Allocates n unknown members in the model's arena. Returns 0, or -1: no memory. */
 int sp_members_alloc(const struct sp_members *x, struct sp_group *g, uint32_t n);
 
-/* The members that runs of sp_raw_ranks tell. Complete lists that are told in the same way are one. Returns 1 when they
- * cannot be right, -1 without memory. */
+/* Decodes the members from runs of struct sp_raw_ranks. Complete lists with equal runs share one array. Returns 0, 1 if
+ * the runs are invalid, or -1: no memory. */
 int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out);
 
 #endif

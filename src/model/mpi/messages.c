@@ -66,7 +66,7 @@ static int by_send(const void *a, const void *b, void *arg)
 	return 0;
 }
 
-/* What was found by a probe was matched then. */
+/* The call in which a receive was matched: its probe if it has one, otherwise the call that posted it. */
 static uint32_t matched_in(const struct sp_receiving *r)
 {
 	return r->probe != SP_NONE ? r->probe : r->posted;
@@ -118,22 +118,22 @@ static void pair(struct sp_messages *x, struct sp_message *m, const struct sp_re
 	check_clock(x, m);
 }
 
-/* The sends and receives of one channel that are not matched yet. */
+/* The unmatched sends and receives of one channel. */
 struct channel {
 	struct sp_message *m, *m_end;
 	const struct sp_receiving *r, *r_end;
 };
 
-/* As long as there are more receives than sends, some sends were not recorded: a receive that came before a send is of
- * one of those. */
+/* Whether a send and a receive may match. If there are more receives than sends, some sends were not recorded; a
+ * receive that completed before the send began belongs to one of those. */
 static bool fits(const struct sp_messages *x, const struct channel *c, const struct sp_message *m,
                  const struct sp_receiving *r)
 {
 	return m->bytes == r->bytes && (c->r_end - c->r <= c->m_end - c->m || r->arrived >= x->calls[m->send].enter);
 }
 
-/* Leaves out what has no partner, as few as possible, rather of the side that has more; one of both where none of the
- * next ones fits. */
+/* Skips the fewest sends or receives that have no partner, preferably on the side that has more; skips one of each if
+ * none of the next ones fits. */
 static void leave_out(struct sp_messages *x, struct channel *c)
 {
 	enum { LOOK = 64 };
@@ -160,8 +160,8 @@ static void leave_out(struct sp_messages *x, struct channel *c)
 	}
 }
 
-/* By their order. Where some are missing on one side, because the recording of a process ended early, was off or lost
- * events, sizes and times tell where it goes on. */
+/* Matches in order. If one side is incomplete, because the recording of a process ended early, was off or dropped
+ * events, sizes and times determine which ones match. */
 static void match_channel(struct sp_messages *x, struct channel c)
 {
 	const bool whole = c.m_end - c.m == c.r_end - c.r;
@@ -200,7 +200,7 @@ static void match(struct sp_messages *x, const struct sp_receiving *r, size_t n)
 		no_send(x, r);
 }
 
-/* Sends become messages; the order of equal ones stays as they were found. */
+/* Makes messages of sends. Equal ones stay in the order in which they were found. */
 static int match_messages(struct sp_messages *x, struct sp_collected *c)
 {
 	struct sorting s = {x->calls};

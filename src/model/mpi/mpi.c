@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators, windows and groups of MPI, each once for all processes.
+/* Communicators, windows and groups of MPI, unified over all processes.
  *
- * A communicator is known by its world and its id. Each process tells its own rank in it, and the one with rank 0 tells
- * the members; an intercommunicator has two sides of which each has its rank 0. */
+ * A communicator is identified by its world and its id. Each process records its rank in it, and the process with rank
+ * 0 records the members. An intercommunicator has two sides, each with a rank 0. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +20,15 @@
 
 struct side {
 	struct sp_group g;
-	bool there;    /* g is */
-	bool own;      /* told by one of its members; otherwise by the other side, or not at all */
-	bool complete; /* and perhaps shared with other communicators */
+	bool there;    /* g is set */
+	bool own;      /* recorded by one of its members; otherwise by the other side, or not at all */
+	bool complete; /* all members are known; the list may be shared with other communicators */
 };
 
 struct building {
 	struct sp_comm c;
 	uint64_t parent;
-	uint32_t first; /* process that was the first to tell of it */
+	uint32_t first; /* index of the first process that recorded it */
 	struct side side[2];
 	bool swapped;
 };
@@ -38,13 +38,13 @@ struct merging {
 	struct sp_builder *b;
 	struct sp_model *m;
 	struct sp_intern keys;
-	uint32_t *of; /* owned; key to communicator + 1 */
+	uint32_t *of; /* owned; table from keys to communicators + 1 */
 	size_t of_room;
 	struct building *comms; /* owned */
 	size_t n_comms, comm_room;
 };
 
-/* The number of a key; SP_INTERN_FAILED without memory. */
+/* The number of a key; SP_INTERN_FAILED: no memory. */
 static uint32_t key_number(struct merging *x, const uint64_t key[3])
 {
 	uint32_t n = sp_intern(&x->keys, (const char *)key, 3 * sizeof(*key));
@@ -65,7 +65,7 @@ static uint32_t key_of(struct merging *x, uint32_t process, const struct sp_comm
 {
 	const uint64_t world = x->m->processes[process].world;
 
-	/* without a world no two processes are known to speak of the same one */
+	/* without a world, communicators of two processes cannot be identified with each other */
 	if (world == 0 || (d->flags & SP_RAW_COMM_SELF))
 		return key_number(x, (uint64_t[3]){0, process, d->id});
 	return key_number(x, (uint64_t[3]){1, world, d->c.id});
@@ -93,7 +93,7 @@ static int new_comm(struct merging *x, uint32_t process, const struct sp_comm_de
 	return 0;
 }
 
-/* The sides of an intercommunicator may be in different worlds: it is the same in both. */
+/* An intercommunicator may connect two worlds, and has the same key in both. */
 static int join_worlds(struct merging *x, uint32_t process, const struct sp_comm_def *d, uint32_t key)
 {
 	const struct sp_str *told[] = {&d->members, &d->remote};
@@ -189,7 +189,8 @@ static bool same(const struct side *a, const struct sp_group *g)
 	return a->there && a->g.n == g->n && memcmp(a->g.processes, g->processes, g->n * sizeof(*g->processes)) == 0;
 }
 
-/* The told members of a side, which are `size`; there is false when they cannot be right. -1: no memory. */
+/* Decodes the recorded members of a side with `size` members; out->there is false if they are invalid. Returns 0, or
+ * -1: no memory. */
 static int told_side(struct merging *x, uint32_t process, const struct sp_comm_def *d, const struct sp_str *runs,
                      uint32_t size, struct side *out)
 {
@@ -234,7 +235,7 @@ static int take_members(struct merging *x, uint32_t process, const struct sp_com
 	return 0;
 }
 
-/* On which side of an intercommunicator a process is that has this rank there; -1: on neither. */
+/* The side of an intercommunicator in which a process with this rank is; -1: none of them. */
 static int find_side(const struct building *c, uint32_t process, const struct sp_comm_def *d)
 {
 	const struct side *s = c->side;
@@ -257,7 +258,7 @@ static int make_side(struct merging *x, struct side *s, uint32_t n)
 	return sp_members_alloc(&x->members, &s->g, n);
 }
 
-/* Without its rank 0 an MPI_COMM_WORLD is known all the same. */
+/* An MPI_COMM_WORLD is known even if its rank 0 was not measured. */
 static int name_world(struct merging *x, struct side *s, uint32_t process)
 {
 	const uint32_t world = x->m->processes[process].world_index;
@@ -298,7 +299,7 @@ static int take_topology(struct merging *x, struct building *c, const struct sp_
 	return 0;
 }
 
-/* Each process enters itself. */
+/* Each process enters itself as a member. */
 static int claim(struct merging *x, uint32_t process, const struct sp_comm_def *d)
 {
 	struct sp_source *source = x->b->loading[process].source;
@@ -350,7 +351,7 @@ static bool is_complete(struct side *s)
 	return s->there;
 }
 
-/* The parent; COMM_SELF has the same id in all processes. */
+/* Finds the parent. COMM_SELF has the same id in all processes. */
 static int find_parent(struct merging *x, struct building *c)
 {
 	const struct sp_comm_def *self = x->b->loading[c->first].mpi.self;
@@ -401,7 +402,7 @@ static int orient(struct merging *x, uint32_t process, const struct sp_comm_def 
 
 /* ---- windows and groups ---- */
 
-/* The n-th window that the processes of a communicator make together is the same in all of them. */
+/* The n-th window that the processes of a communicator create together is one window in all of them. */
 static int add_windows(struct merging *x, uint32_t process, uint32_t *made)
 {
 	struct sp_model *m = x->m;

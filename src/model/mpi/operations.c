@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective operations: which parts belong together, whether any is missing, and whether their times can be true. */
+/* Collective operations: groups their parts, finds missing parts, and checks their times. */
 #include <stdlib.h>
 
 #include "model/comm.h"
@@ -64,7 +64,7 @@ size_t sp_operation_parts(const struct sp_messages *x, size_t first)
 	return n;
 }
 
-/* ---- whether all are there ---- */
+/* ---- completeness ---- */
 
 static uint32_t count_traced(const struct sp_model *m, const struct sp_group *g)
 {
@@ -77,7 +77,8 @@ static uint32_t count_traced(const struct sp_model *m, const struct sp_group *g)
 
 /* ---- clocks ---- */
 
-/* The latest enter of those that all others depend on, and the earliest leave of those that depend on them. */
+/* The latest enter of the processes that all others depend on, and the earliest leave of the processes that depend on
+ * them. */
 struct span {
 	uint64_t enter, leave;
 };
@@ -91,10 +92,10 @@ static void add_to_span(struct span *s, const struct sp_mpi_call *calls, const s
 		s->leave = calls[p->done].leave;
 }
 
-/* Where each tells how much goes to whom, not all need depend on all. */
+/* Operations in which each process gives a size for each other one, so that not all processes need to depend on all. */
 enum { ALLTOALLV = 9, ALLTOALLW = 10 };
 
-/* By how much an operation to which all have come contradicts itself, in ns. */
+/* The contradiction in the times of a complete operation, in ns. */
 static uint64_t too_early(const struct sp_messages *x, const struct sp_participation *p, size_t n)
 {
 	const enum sp_wait_kind kind = sp_wait_kind_of(p);
@@ -116,7 +117,8 @@ static uint64_t too_early(const struct sp_messages *x, const struct sp_participa
 	return s.enter > s.leave ? s.enter - s.leave : 0;
 }
 
-/* Of intercommunicators, and where something is made or freed together, it is not known who must take part. */
+/* Checks an operation. For intercommunicators, and for calls that create or free something together, the participants
+ * are not known. */
 static void check(struct sp_messages *x, const struct sp_participation *p, size_t n, uint32_t members)
 {
 	const enum sp_wait_kind kind = sp_wait_kind_of(p);

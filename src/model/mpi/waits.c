@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for messages, and what all waits share; collective operations are in waits_collective.c. */
+/* Wait states of messages, and what all wait states share; collective operations are in waits_collective.c. */
 #include "model/mpi/waits.h"
 
 #include <stdlib.h>
@@ -82,13 +82,13 @@ static void depend_on_message(struct sp_waiting *b, uint32_t index)
 	sp_wait_depend(b, m->received, send->enter, 0, send->location, SP_WAIT_LATE_SENDER, index);
 	if (m->probe != SP_NONE)
 		sp_wait_depend(b, m->probe, send->enter, 0, send->location, SP_WAIT_LATE_SENDER, index);
-	/* a send that ended before there was a receive did not wait for it */
+	/* a send that ended before the receive was posted did not wait for it */
 	if (m->sent != SP_NONE && posted->enter > calls[m->sent].enter && posted->enter < calls[m->sent].leave)
 		sp_wait_depend(b, m->sent, posted->enter, 0, posted->location, SP_WAIT_LATE_RECEIVER, index);
 }
 
 struct arrival {
-	uint64_t time; /* the receive's end */
+	uint64_t time; /* end of the receive */
 	uint32_t message;
 };
 
@@ -106,12 +106,12 @@ static int by_arrival(const void *a, const void *b, void *arg)
 	return p->message < q->message ? -1 : p->message > q->message;
 }
 
-/* While a receiver's messages are gone through from the last one back: when the first of those was sent, of each sender
- * and of all. */
+/* The earliest sends among a receiver's messages, while these are visited from the last to the first: for each sender
+ * and for all. */
 struct soonest {
-	uint64_t *of;          /* owned; of each sender, */
-	uint32_t *receiver;    /* owned; valid for this receiver + 1 */
-	uint64_t first, other; /* of all; of all senders but the one of the first */
+	uint64_t *of;          /* owned; for each sender */
+	uint32_t *receiver;    /* owned; the entry is valid for this receiver + 1 */
+	uint64_t first, other; /* of all senders; of all senders except that of `first` */
 	uint32_t first_from;
 };
 
@@ -147,7 +147,7 @@ static void find_orders(const struct sp_messages *x, const struct arrival *a, si
 	size_t i, k, end;
 
 	for (end = n; end > 0; end = i) {
-		/* those that one call received together are not later than each other */
+		/* messages that one call received together count as simultaneous */
 		for (i = end; i > 0 && all[a[i - 1].message].received == all[a[end - 1].message].received;)
 			i--;
 		if (end == n || all[a[end].message].to != all[a[end - 1].message].to) {
@@ -161,7 +161,7 @@ static void find_orders(const struct sp_messages *x, const struct arrival *a, si
 	}
 }
 
-/* Of each message: the kind of wait it is if it is waited for. For free(); NULL: no memory. */
+/* For each message: the kind of wait it causes if a call waits for it. To be freed with free(); NULL: no memory. */
 static uint8_t *wrong_orders(const struct sp_messages *x)
 {
 	uint8_t *orders = calloc(x->n_messages + 1, 1);
@@ -188,7 +188,7 @@ static uint8_t *wrong_orders(const struct sp_messages *x)
 	return orders;
 }
 
-/* A call may complete messages and collective operations together: then the last of all is what it waited for. */
+/* Finds all waits. A call may complete messages and collective operations together: then it waited for the last one. */
 static int find_all(struct sp_waiting *b)
 {
 	uint8_t *orders = wrong_orders(b->x);

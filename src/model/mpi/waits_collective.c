@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting in collective operations. */
+/* Wait states of collective operations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "model/mpi/waits_private.h"
 #include "model/str.h"
 
-/* OTF2's CollectiveOp. */
+/* Values of OTF2's CollectiveOp. */
 enum {
 	OP_BARRIER,
 	OP_BCAST,
@@ -51,10 +51,10 @@ static uint64_t enter_of(const struct sp_waiting *b, const struct sp_participati
 	return b->x->calls[p->begin].enter;
 }
 
-/* The last two to come, of those that were looked at. */
+/* The last two arrivals among those that were considered. */
 struct latest {
 	uint64_t last, before;
-	const struct sp_participation *of; /* NULL: nobody came */
+	const struct sp_participation *of; /* NULL: no arrival */
 };
 
 static void come(struct latest *l, const struct sp_waiting *b, const struct sp_participation *p)
@@ -70,14 +70,15 @@ static void come(struct latest *l, const struct sp_waiting *b, const struct sp_p
 	}
 }
 
-/* Cannot go on before l, and counts as waiting until `awaited` came, who is the last one of l or an earlier one. */
+/* The part cannot continue before the last arrival of l. It counts as waiting until `awaited` arrived: the last one of
+ * l or an earlier one. */
 static int wait_for(struct sp_waiting *b, enum sp_wait_kind kind, const struct sp_participation *p,
                     const struct latest *l, const struct sp_participation *awaited)
 {
 	const uint32_t last = b->x->calls[l->of->begin].location, on = b->x->calls[awaited->begin].location;
 	const uint64_t until = enter_of(b, awaited);
 
-	if (p->nonblocking) { /* its call may wait for more than this */
+	if (p->nonblocking) { /* its call may also wait for other operations */
 		sp_wait_depend(b, p->done, until, awaited == l->of ? l->before : 0, on, kind, SP_NONE);
 		return 0;
 	}
@@ -86,7 +87,7 @@ static int wait_for(struct sp_waiting *b, enum sp_wait_kind kind, const struct s
 	return sp_wait_add(b, kind, p->done, on, until);
 }
 
-/* After all have come and the first one has left. */
+/* The time after all have arrived and the first one has left. */
 static int complete(struct sp_waiting *b, enum sp_wait_kind kind, const struct sp_participation *p, size_t n,
                     uint64_t from)
 {
@@ -129,11 +130,12 @@ static int all_to_all(struct sp_waiting *b, enum sp_wait_kind kind, const struct
 	if (kind == SP_WAIT_MANAGEMENT || kind == SP_WAIT_FENCE)
 		for (i = 0; i < n; i++)
 			if (b->x->calls[p[i].done].leave < l.last)
-				return 0; /* it does not keep anyone until all are there */
+				/* the operation did not wait for all: a process left before the last arrival */
+				return 0;
 	for (i = 0; i < n && rc == 0; i++) {
 		if (data && !p[i].received)
 			continue;
-		if (l.of == &p[i]) { /* the last one depends on nobody, but comes so much later than the others */
+		if (l.of == &p[i]) { /* the last one does not wait; its dependency has the previous arrival */
 			sp_wait_depend(b, p[i].done, l.before, 0, b->x->calls[p[i].begin].location, kind, SP_NONE);
 			b->dependencies[p[i].done].counted |= !p[i].nonblocking;
 		} else {
@@ -192,8 +194,8 @@ static int by_rank(const void *a, const void *b)
 	return p->rank < q->rank ? -1 : p->rank > q->rank;
 }
 
-/* Ranks of processes, looked up once for all operations of a communicator, which stand together. 0, or -1: no memory.
- */
+/* Finds the ranks of processes, once for all operations of a communicator, which are contiguous. Returns 0, or -1: no
+ * memory. */
 static int find_ranks(struct sp_waiting *b, uint32_t comm)
 {
 	const struct sp_model *m = b->x->m;
@@ -234,7 +236,7 @@ static int scan(struct sp_waiting *b, const struct sp_participation *p, size_t n
 	return rc;
 }
 
-/* The parts of one operation. */
+/* Finds the waits of one operation. */
 static int operation(struct sp_waiting *b, const struct sp_participation *p, size_t n)
 {
 	const enum sp_wait_kind kind = sp_wait_kind_of(p);
@@ -243,7 +245,7 @@ static int operation(struct sp_waiting *b, const struct sp_participation *p, siz
 
 	if (n < 2 || p->operation > OP_LAST)
 		return 0;
-	for (i = 0; i < n; i++) /* of an intercommunicator not all of them say it */
+	for (i = 0; i < n; i++) /* of an intercommunicator, not all processes record the root */
 		if (p[i].root != SP_NONE)
 			root = p[i].root;
 	switch (kind) {

@@ -8,18 +8,19 @@
 
 struct sp_waiting {
 	const struct sp_messages *x;
-	struct sp_dependency *dependencies; /* of each call */
-	struct sp_list rows;                /* struct sp_wait_row, not yet added up */
-	uint32_t *rank;                     /* owned; of each process in the communicator `ranked` */
+	struct sp_dependency *dependencies; /* one for each call */
+	struct sp_list rows;                /* struct sp_wait_row, not yet added together */
+	uint32_t *rank;                     /* owned; rank of each process in the communicator `ranked` */
 	uint32_t ranked;
 };
 
-/* The call waited from its begin until `until`; nothing if that is before. 0, or -1: no memory. */
+/* Adds a wait of the call from its begin until `until`; nothing if that is earlier. Returns 0, or -1: no memory. */
 int sp_wait_add(struct sp_waiting *b, enum sp_wait_kind kind, uint32_t call, uint32_t on, uint64_t until);
-/* The call cannot end before `last`, when the location `on` came; without that one not before `before`. */
+/* Records a dependency: the call cannot end before `last`, when the location `on` arrived; without that location, not
+ * before `before`. */
 void sp_wait_depend(struct sp_waiting *b, uint32_t call, uint64_t last, uint64_t before, uint32_t on,
                     enum sp_wait_kind kind, uint32_t message);
-/* Waits in all collective operations. 0, or -1: no memory. */
+/* Finds the waits in all collective operations. Returns 0, or -1: no memory. */
 int sp_wait_collectives(struct sp_waiting *b);
 
 #endif

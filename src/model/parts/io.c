@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files, sockets, … that the events of a process work on. */
+/* The files, sockets, … in the I/O events of a process. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "model/model.h"
 #include "model/str.h"
 
-enum { SPARE_HANDLES = 65536 }; /* those whose making was not recorded */
+enum { SPARE_HANDLES = 65536 }; /* limit of handles whose creation was not recorded */
 
 struct scanning {
 	struct sp_builder *b;
 	struct sp_source *s;
-	uint64_t most; /* every handle has an event: a larger number is damage */
+	uint64_t most; /* limit of handle numbers: every handle has an event, so a larger number is damage */
 	size_t room, handle_room;
 };
 
@@ -42,7 +42,7 @@ static int grow_handles(struct scanning *x, uint64_t handle)
 	return 0;
 }
 
-/* What is known about a handle; NULL without memory. */
+/* Finds or adds a handle; NULL: no memory. */
 static struct sp_io_handle *find(struct scanning *x, uint64_t handle)
 {
 	struct sp_source *s = x->s;
@@ -78,7 +78,8 @@ static int scan_event(struct scanning *x, uint32_t what, const uint64_t *payload
 	if (what == SP_RAW_X_IO_CREATE && words >= 3) {
 		h->flags = (uint32_t)payload[2];
 		h->mpi = words >= 4 && (uint32_t)payload[3] == SP_RAW_IO_MPI;
-		h->comm = words >= 4 ? (uint32_t)(payload[3] >> 32) : 0; /* the process's, until all are in order */
+		/* the process's id of the communicator, until all processes are sorted */
+		h->comm = words >= 4 ? (uint32_t)(payload[3] >> 32) : 0;
 		if (payload[1] < strings->n && strings->to[payload[1]]) {
 			path = &x->b->strings.entries[strings->to[payload[1]] - 1];
 			h->path = (struct sp_str){path->p, path->n};
@@ -88,7 +89,8 @@ static int scan_event(struct scanning *x, uint32_t what, const uint64_t *payload
 		h = find(x, payload[1]);
 		if (!h)
 			return -1;
-		h->process = x->s->handles.to[payload[0]] - 1; /* until all is read */
+		/* the handle it is a copy of, until all events are read */
+		h->process = x->s->handles.to[payload[0]] - 1;
 	}
 	return 0;
 }
@@ -128,7 +130,7 @@ static int scan_thread(struct scanning *x, const struct sp_raw_thread *t, uint64
 	return 0;
 }
 
-/* A copy of a descriptor belongs to the same file. */
+/* Copies of a descriptor get the path of the original. */
 static void follow_copies(struct sp_source *s)
 {
 	size_t i, k, from;
@@ -136,7 +138,7 @@ static void follow_copies(struct sp_source *s)
 	for (i = 0; i < s->n_io_handles; i++) {
 		struct sp_io_handle *h = &s->io_handles[i];
 
-		/* a chain that comes back is damage */
+		/* a cyclic chain is damage */
 		for (k = 0, from = i; s->io_handles[from].process != SP_NONE && k < 64; k++)
 			from = s->io_handles[from].process;
 		if (h->path.n == 0 && from != i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of functions: what the threads of one process say, and those of all processes. */
+/* Lines of functions: reads those of one process, and collects those of all processes. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int by_place(const void *a, const void *b)
 	return p->line < q->line ? -1 : p->line > q->line;
 }
 
-/* Sorts them and makes those that are the same one; returns how many there are then. */
+/* Sorts lines and adds equal ones together; returns the new number. */
 static size_t join(struct sp_line *v, size_t n)
 {
 	size_t i, k = 0;
@@ -44,7 +44,7 @@ static size_t join(struct sp_line *v, size_t n)
 	return k;
 }
 
-/* The lines of a thread as they are in its chunks. */
+/* Copies the lines of a thread from its chunks. */
 static size_t read_lines(struct sp_loading *l, const struct sp_raw_thread *t, uint32_t location, struct sp_line *out)
 {
 	const struct sp_raw_file *f = l->source->raw;
@@ -60,7 +60,7 @@ static size_t read_lines(struct sp_loading *l, const struct sp_raw_thread *t, ui
 	return n;
 }
 
-/* Adds the time of what is still open, from the innermost call outwards. */
+/* Adds the time of frames that are still open, from the innermost call outwards. */
 static int close_frames(struct sp_loading *l, const struct sp_raw_thread *t, uint64_t at, struct sp_line *lines)
 {
 	struct sp_raw_line_frame *frames;
@@ -95,7 +95,7 @@ static int close_frames(struct sp_loading *l, const struct sp_raw_thread *t, uin
 	return 0;
 }
 
-/* Those that ran, with the regions of the model. */
+/* Keeps the lines that ran, and converts their regions to the model's. */
 static size_t known(struct sp_loading *l, struct sp_line *v, size_t n)
 {
 	const struct sp_ids *ids = &l->source->regions;
@@ -104,7 +104,7 @@ static size_t known(struct sp_loading *l, struct sp_line *v, size_t n)
 	for (i = 0; i < n; i++) {
 		const uint32_t id = v[i].region;
 
-		/* region 0: what is before the first line of a function */
+		/* region 0: time before the first line of a function */
 		if (id == 0 || (!v[i].hits && !v[i].own && !v[i].callees))
 			continue;
 		if (id >= ids->n || !ids->to[id]) {
@@ -128,7 +128,8 @@ static size_t count_lines(const struct sp_raw_file *f)
 	return n;
 }
 
-/* Those of samples, in ticks of the process's own clock; where it recorded lines itself, these say it better. */
+/* Reads the lines of samples, in ticks of the process's own clock. Lines that the process recorded itself are more
+ * exact and have precedence. */
 static size_t sampled_lines(struct sp_loading *l, uint32_t location, struct sp_line *out)
 {
 	const struct sp_raw_thread *t = sp_samples_thread(l, location);
@@ -168,7 +169,7 @@ int sp_build_line_process(struct sp_builder *b, struct sp_loading *l)
 		all_n += sampled_lines(l, (uint32_t)i, all + all_n);
 	if (!all)
 		return -1;
-	/* most lines of a source never run: kept is what did */
+	/* most lines of a source file never run: keep only those that did */
 	l->lines.n = join(all, all_n);
 	l->lines.p = sp_arena_zalloc(&b->priv->arena, l->lines.n, sizeof(*all));
 	if (l->lines.p && l->lines.n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks and waits: what one process says, and those of all processes. */
+/* Locks and waits: reads those of one process, and collects those of all processes. */
 
 #include "base/grow.h"
 #include "model/builder/builder.h"
@@ -77,7 +77,7 @@ static int read_lock(struct reading *r, const struct sp_raw_object *o, struct sp
 	return sp_stack_reader_find(&r->stacks, out->holder, o->holder_node, &out->holder_stack);
 }
 
-/* Ids are the places in the chunks; what does not fit ends the list. */
+/* Reads the locks. Their ids are their positions in the chunks; an inconsistent chunk ends the list. */
 static int read_locks(struct reading *r, struct sp_lock_defs *d)
 {
 	const struct sp_raw_part *p, *end;
@@ -109,7 +109,7 @@ static int read_locks(struct reading *r, struct sp_lock_defs *d)
 	return 0;
 }
 
-/* Calls each with every row of a thread; what that returns other than 0 ends it. */
+/* Calls each() with every row of a thread; a result other than 0 ends the loop. */
 typedef int row_fn(void *arg, const struct sp_raw_wait *w);
 static int each_row(const struct sp_raw_file *f, const struct sp_raw_thread *t, row_fn *each, void *arg)
 {
@@ -126,11 +126,11 @@ static int each_row(const struct sp_raw_file *f, const struct sp_raw_thread *t, 
 	return rc;
 }
 
-/* When the waits of a thread began that have not ended. */
+/* The begins of a thread's outstanding waits. */
 struct open_waits {
-	uint64_t since[64]; /* more is damage */
+	uint64_t since[64]; /* at most 64 nested waits; more is damage */
 	size_t n;
-	uint64_t end; /* of the thread; all are ticks */
+	uint64_t end; /* end of the thread; all times are ticks */
 };
 
 static int add_since(void *arg, const struct sp_raw_wait *w)
@@ -142,7 +142,7 @@ static int add_since(void *arg, const struct sp_raw_wait *w)
 	return 0;
 }
 
-/* Ticks of one of them, until the thread's end or until another one began within it. */
+/* Duration of one of them: until the thread's end, or until another wait began within it. */
 static uint64_t open_ticks(const struct open_waits *open, uint64_t since)
 {
 	uint64_t until = open->end;
@@ -264,8 +264,7 @@ int sp_build_lock_process(struct sp_builder *b, struct sp_loading *l)
 	return rc;
 }
 
-/* ---- waits that have not ended, in the columns of the call tree, which the thread itself adds to at a wait's end ----
- */
+/* ---- outstanding waits, added to columns of the call tree; the thread itself adds a wait only at its end ---- */
 
 enum { WAIT_TIME, WAITS, GIL_WAIT, COLUMNS };
 
@@ -276,7 +275,7 @@ struct adding {
 	struct open_waits open;
 	sp_node_row_fn *row;
 	void *arg;
-	size_t at[COLUMNS]; /* in a row; SIZE_MAX: there is none */
+	size_t at[COLUMNS]; /* index of the column in a row; SIZE_MAX: not defined */
 };
 
 static int add_open(void *arg, const struct sp_raw_wait *w)
@@ -308,7 +307,7 @@ int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, 
 	size_t k;
 	int i;
 
-	/* of what began before a pause nothing is counted */
+	/* a wait that began before a pause is not counted */
 	if (f->header.flags & SP_RAW_FLAG_PAUSED)
 		return 0;
 	for (k = 0; k < b->m->n_metrics; k++)
@@ -372,7 +371,7 @@ static void place_process(struct sp_model *m, const struct sp_loading *l, uint32
 	}
 }
 
-/* The last wait of a location that has not ended and that only another thread can end; NULL: there is none. */
+/* The last outstanding wait of a location that only another thread can end; NULL: no such wait. */
 static const struct sp_lock_wait *open_wait(const struct sp_model *m, const uint32_t *open, uint32_t location)
 {
 	const struct sp_lock_wait *w = open[location] ? &m->lock_waits[open[location] - 1] : NULL;
@@ -380,8 +379,9 @@ static const struct sp_lock_wait *open_wait(const struct sp_model *m, const uint
 	return w && w->lock != SP_NONE && !w->timed && !w->news ? w : NULL;
 }
 
-/* The locations from one on, of which each waits for what the next one holds, as far as none of them was met before;
- * where they come back to one of themselves, lengths[its smallest number] becomes the length of that circle. */
+/* Follows the locations from one on, each of which waits for what the next one holds, until one was already visited. If
+ * the chain returns to one of its locations, it is a cycle, and lengths[its smallest index] becomes the cycle's
+ * length. */
 static void follow(const struct sp_model *m, const uint32_t *open, uint32_t from, uint32_t *met, uint32_t *lengths)
 {
 	const struct sp_lock_wait *w;
@@ -424,7 +424,7 @@ static int add_circle(struct sp_builder *b, const uint32_t *open, uint32_t first
 	return 0;
 }
 
-/* What stands in a circle at the end. */
+/* Finds the deadlock cycles at the end of the run. */
 static int find_circles(struct sp_builder *b)
 {
 	struct sp_model *m = b->m;
@@ -464,7 +464,7 @@ int sp_build_locks(struct sp_builder *b, struct sp_err *e)
 	}
 	m->locks = sp_arena_zalloc(arena, n[0], sizeof(*m->locks));
 	m->lock_waits = sp_arena_zalloc(arena, n[1], sizeof(*m->lock_waits));
-	/* a location is in one circle at most */
+	/* a location is in at most one cycle */
 	m->lock_circles = sp_arena_zalloc(arena, n[2] + (n[1] ? m->n_locations : 0), sizeof(*m->lock_circles));
 	if (!m->locks || !m->lock_waits || !m->lock_circles)
 		return sp_model_no_memory(e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of locks, as python/spartito/report/locktable.py makes them. */
+/* Names of locks; python/spartito/report/locktable.py makes the same names. */
 #include "base/arena.h"
 #include "base/intern.h"
 #include "model/lock.h"
@@ -50,11 +50,14 @@ const char *const sp_lock_end_words[] = {[SP_WAIT_GOT] = NULL,
 struct naming {
 	const struct sp_model *m;
 	struct sp_arena *arena;
-	struct sp_intern titles; /* of each process: "PROCESS TITLE" */
-	uint32_t *title_of;      /* owned; of each lock */
-	uint32_t *life;          /* owned; of each lock: 1 + the location whose life it was for; 0: none */
-	uint32_t *number;        /* owned; of each lock that is no part: among those of its title; 0: none yet */
-	uint32_t *alike;         /* owned; of each title: how many objects have it */
+	struct sp_intern titles; /* keys: "PROCESS TITLE" */
+	uint32_t *title_of;      /* owned; for each lock */
+	/* owned; for each lock: 1 + the location that holds it as long as it lives, so that its release is the end of
+	 * that thread; 0: any other lock */
+	uint32_t *life;
+	/* owned; for each lock that is not a part: number among the locks of its title; 0: not assigned yet */
+	uint32_t *number;
+	uint32_t *alike; /* owned; for each title: number of objects with it */
 };
 
 static const char *without(const char *text, const char *prefix)
@@ -77,19 +80,19 @@ static bool is_thread_of_c(const struct sp_model *m, const struct sp_lock *o)
 	return o->type != SP_NONE && strcmp(m->strings[o->type].p, "pthread_t") == 0;
 }
 
-/* Where a thread gets what it holds as long as it lives. */
+/* Whether a call path is the one in which a thread acquires the lock that it holds as long as it lives. */
 static bool begins_life(const struct sp_model *m, const struct sp_stack *s)
 {
 	return s->n && strcmp(m->regions[s->regions[s->n - 1]].name.p, "threading:Thread._set_tstate_lock") == 0;
 }
 
-/* A thread holds such a thing as long as it lives. */
+/* Whether it is the lock that a thread holds as long as it lives. */
 static bool is_life(const struct sp_model *m, const struct sp_lock *o)
 {
 	return is_thread_of_c(m, o) || begins_life(m, &o->holder_stack);
 }
 
-/* Into text, which has room for n bytes. */
+/* Writes the title into text, which has room for n bytes. */
 static void title(const struct naming *g, size_t i, char *text, size_t n)
 {
 	const struct sp_model *m = g->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values of parameters in call paths. */
+/* Folds call paths with parameter values. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,26 +50,26 @@ uint32_t sp_build_parameter(struct sp_builder *b, uint32_t region, uint32_t befo
 	return id;
 }
 
-/* Paths with the same place in the folded tree. Those of a level are settled before the level below is looked at: when
- * two paths become one, so do the paths below them that are equal. */
+/* Paths that become one path of the folded tree. All paths of a level are processed before the next level: if two paths
+ * become one, equal paths below them do too. */
 struct class
 {
-	uint64_t visits;    /* and resumptions */
+	uint64_t visits;    /* visits and resumptions */
 	uint32_t into;      /* the class it is folded into, or itself */
 	uint32_t before;    /* the class of the calls before the parameter was set; SP_NONE: no parameter */
-	uint32_t followers; /* classes whose `before` this is */
-	uint32_t parameter; /* of all that is folded into it */
-	uint32_t first;     /* of its paths */
+	uint32_t followers; /* number of classes whose `before` this is */
+	uint32_t parameter; /* of all classes that are folded into it */
+	uint32_t first;     /* the first of its paths */
 };
 
 struct folding {
 	struct sp_builder *b;
 	struct sp_arena arena;
-	struct sp_intern keys; /* (class of the parent, region, parameter) to class */
+	struct sp_intern keys; /* table (class of the parent, region, parameter) -> class */
 	struct class *classes; /* owned */
-	uint64_t *visits;      /* owned, as all below; of each path, over all locations */
-	uint32_t *order;       /* the paths by their depth */
-	uint32_t *depth, *to;  /* of each path: its depth, then its new index; its class */
+	uint64_t *visits;      /* owned, as the arrays below; for each path, over all locations */
+	uint32_t *order;       /* paths sorted by depth */
+	uint32_t *depth, *to;  /* depth: for each path its depth, then its new index; to: its class */
 	bool any;
 };
 
@@ -132,7 +132,7 @@ static int classify(struct folding *f, uint32_t path)
 
 		*c = (struct class){.into = id, .before = SP_NONE, .parameter = p->parameter, .first = path};
 		if (p->parameter != SP_NONE) {
-			/* it came before, for its path is older */
+			/* its id is smaller, as its path is older */
 			c->before = class_of(f, parent, p->region, m->parameter_values[p->parameter].before);
 			if (c->before >= id)
 				return -1;
@@ -175,7 +175,8 @@ static int classify_all(struct folding *f)
 	return 0;
 }
 
-/* A class is where the first of its paths was, so that parents still come before their children. */
+/* Renumbers the paths. A class gets the position of its first path, so that parents still come before their
+ * children. */
 static void renumber(struct folding *f)
 {
 	struct sp_model *m = f->b->m;
@@ -238,12 +239,12 @@ int sp_build_fold(struct sp_builder *b, struct sp_err *e)
 		rc = -1;
 	if (rc == 0 && f.any) {
 		renumber(&f);
-		if (b->merging) { /* its rows are moved when they are read again */
+		if (b->merging) { /* its rows are renumbered when they are read back */
 			b->folded = f.depth;
 			f.depth = NULL;
 		} else {
 			rc = move_rows(&f);
-			b->path_moves = f.depth; /* for the sites of memory */
+			b->path_moves = f.depth; /* needed by the allocation sites */
 			b->path_moved = before;
 			f.depth = NULL;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of samples of a process, joined with what the process recorded itself: one process, whose threads are told
- * by their system's number. */
+/* Joins the file of samples of a process with the process's own file. Their threads are matched by the system's thread
+ * ids. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static int sort_tids(struct sp_builder *b, struct sp_loading *l)
 	return 0;
 }
 
-/* How many places in the table of a file's threads are before that one. */
+/* The number of places in the table of a file's threads that come before this one. */
 static size_t places_before(const struct sp_loading *l, struct sp_tid place)
 {
 	size_t low = 0, high = l->source->raw->n_threads;
@@ -64,8 +64,8 @@ static size_t places_before(const struct sp_loading *l, struct sp_tid place)
 	return low;
 }
 
-/* The system gives numbers of threads again: the k-th thread with one is the k-th with it in the other file, too. NULL:
- * that has not so many. */
+/* The thread of `in` that is thread i of `of`. The system reuses thread ids: the k-th thread with an id in one file is
+ * the k-th one with it in the other file. NULL: the other file has fewer. */
 static struct sp_raw_thread *same_thread(const struct sp_loading *of, size_t i, const struct sp_loading *in)
 {
 	struct sp_raw_file *f = in->source->raw;
@@ -117,7 +117,7 @@ void sp_samples_close_file(struct sp_loading *l)
 	free(s);
 }
 
-/* What it says of itself is said of the process. */
+/* Copies the META records of the file of samples to the process. */
 static int join_meta(struct sp_builder *b, struct sp_process *p, const struct sp_process *s)
 {
 	struct sp_meta *all = sp_arena_zalloc(&b->priv->arena, p->metas + s->metas, sizeof(*all));
@@ -171,7 +171,7 @@ struct sp_raw_thread *sp_samples_thread(const struct sp_loading *l, size_t locat
 	return location < known ? same_thread(l, location, l->samples) : l->strangers[location - known];
 }
 
-/* A thread of the samples of which the process does not know. */
+/* Whether thread i of the samples is not in the process's own file. */
 static bool is_stranger(const struct sp_loading *l, size_t i)
 {
 	return !same_thread(l->samples, i, l);
@@ -206,7 +206,7 @@ uint64_t sp_samples_end(struct sp_loading *l, struct sp_raw_thread *t, uint64_t 
 	return seen > end ? seen : end;
 }
 
-/* Ids of locations are those of the process first. */
+/* Adds a thread of the samples. Ids of the process's own locations come first. */
 static int add_stranger(struct sp_builder *b, struct sp_loading *l, size_t i, uint32_t id, struct sp_err *e)
 {
 	struct sp_raw_file *f = l->samples->source->raw;
@@ -263,7 +263,7 @@ int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct 
 
 /* ---- a sampler that was killed ---- */
 
-/* How often threads of the process were found anywhere. */
+/* The number of samples of all threads of the process. */
 static uint64_t count_samples(const struct sp_builder *b, const struct sp_loading *l, const struct sp_loading *s)
 {
 	const struct sp_ids *columns = &s->source->metrics;
@@ -277,7 +277,7 @@ static uint64_t count_samples(const struct sp_builder *b, const struct sp_loadin
 	return sum;
 }
 
-/* Until when it is known to have looked, in ns since the process began to be recorded. */
+/* The last time at which the sampler is known to have sampled, in ns since the begin of the process's recording. */
 static uint64_t seen_until(const struct sp_loading *l, struct sp_loading *s)
 {
 	struct sp_raw_file *f = s->source->raw;
@@ -305,7 +305,8 @@ static int add_meta(struct sp_builder *b, struct sp_process *p, const char *key,
 	return all[p->metas].key.p && all[p->metas++].value.p ? 0 : -1;
 }
 
-/* `sample_ended`: after so many seconds of the process; `sample_unseen`: so many followed, where that is known. */
+/* Adds META `sample_ended`: the seconds of the process at which sampling ended; `sample_unseen`: the seconds after
+ * that, if known. */
 static int tell_of_end(struct sp_builder *b, struct sp_loading *l, struct sp_loading *s)
 {
 	const struct sp_raw_file *own = l->source->raw;
@@ -336,7 +337,7 @@ int sp_samples_tell(struct sp_builder *b, struct sp_loading *l, struct sp_err *e
 	return tell_of_end(b, l, s) ? sp_model_no_memory(e) : 0;
 }
 
-/* ---- what stays ---- */
+/* ---- what the model keeps ---- */
 
 bool sp_model_has_events(const struct sp_model *m)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks: what the records of one process say, and those of all processes. */
+/* Tasks: reads the records of one process, and collects those of all processes. */
 #include "base/grow.h"
 #include "model/builder/builder.h"
 #include "model/builder/clock.h"
@@ -53,8 +53,8 @@ static uint32_t id_of(const struct sp_ids *ids, uint32_t id)
 	return id < ids->n ? ids->to[id] - 1 : SP_NONE;
 }
 
-/* Times are ticks until place_task(): the clock of a process is known when all are read, as clocks may be corrected
- * by each other. */
+/* Reads a record. Times stay in ticks until place_task(): the clock of a process is known after all processes are read,
+ * because clocks may be corrected by each other. */
 static int read_one(struct sp_builder *b, struct sp_loading *l, const struct sp_task_def *d, struct sp_task *out)
 {
 	const struct sp_source *s = l->source;
@@ -105,7 +105,7 @@ static void read_rest(const struct sp_loading *l, const struct sp_task_def *d, s
 	memcpy(out->ended, raw.ended, sizeof(out->ended));
 }
 
-/* Records of before its end was known are shorter. */
+/* Records of older versions, without the end, are shorter. */
 static int read_awaited(const struct sp_loading *l, const struct sp_task_def *d, struct sp_stack_reader *stacks,
                         struct sp_task_awaited *out)
 {
@@ -174,7 +174,7 @@ static uint32_t location_of(const struct sp_model *m, uint32_t process, uint32_t
 	const struct sp_process *p = &m->processes[process];
 	uint32_t i;
 
-	/* ids are given in the order of the locations, but a damaged file may miss some */
+	/* ids are assigned in the order of the locations, but a damaged file may lack some */
 	if (id < p->locations && m->locations[p->first_location + id].id == id)
 		return p->first_location + id;
 	for (i = p->first_location; i < p->first_location + p->locations; i++)
@@ -202,7 +202,7 @@ static void place_task(struct sp_model *m, struct sp_task *t, const struct sp_cl
 	for (i = 0; i < t->n_waits; i++)
 		t->waits[i].ns = sp_clock_length(c, t->waits[i].ns);
 	t->end = since;
-	/* what it is doing when the recording ends lasts until then */
+	/* its state at the end of the recording lasts until then */
 	if (t->state == SP_TASK_WAITING || t->state == SP_TASK_RUNNING) {
 		t->end = last > since ? last : since;
 		if (t->state == SP_TASK_RUNNING)

@@ -143,7 +143,7 @@ static void take_in(struct sp_spread *s, uint32_t absent, uint32_t n)
 	const struct sp_spread zeros = {.min_unit = absent, .max_unit = absent, .n = n};
 
 	sp_spread_merge(s, &zeros);
-	/* of equals the first, wherever it came from */
+	/* the first of equal units, also among those that did not reach the entry */
 	if (s->min <= 0 && absent < s->min_unit)
 		s->min_unit = absent;
 	if (s->max <= 0 && absent < s->max_unit)

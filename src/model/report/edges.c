@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who calls whom. */
+/* Callers and callees. */
 #include "model/report/report.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@ struct edges {
 	const struct sp_view *v;
 	bool *wanted;          /* owned; for each region */
 	struct sp_edge *edges; /* owned */
-	uint32_t *open;        /* owned; for each edge: how often it is on the path */
+	uint32_t *open;        /* owned; for each edge: how often it is on the current path */
 	size_t n, room;
-	uint32_t *slots; /* owned; edge + 1, 0: empty */
+	uint32_t *slots; /* owned; hash table: edge + 1; 0: empty */
 	size_t mask;
 	bool failed;
 };
@@ -55,7 +55,7 @@ static int grow(struct edges *d)
 	return 0;
 }
 
-/* The edge that ends with a path, SP_NONE if nobody wants it. */
+/* The edge that ends with a path; SP_NONE if it is not wanted. */
 static uint32_t edge_of(struct edges *d, uint32_t path)
 {
 	const struct sp_model *m = d->v->m;
@@ -130,7 +130,7 @@ int sp_report_edges(const struct sp_view *v, const char *match, struct sp_edge *
 		free(d.edges);
 		return sp_model_no_memory(e);
 	}
-	for (i = 0; i < d.n; i++) /* paths of other processes */
+	for (i = 0; i < d.n; i++) /* skip edges that are only in paths of other processes */
 		if (d.edges[i].n.v.visits + d.edges[i].n.v.resumed || d.edges[i].n.v.incl > 0)
 			d.edges[k++] = d.edges[i];
 	qsort(d.edges, k, sizeof(*d.edges), compare);

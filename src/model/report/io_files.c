@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* File by file: what was read and written, and how long that took. */
+/* I/O by file: bytes read and written, and their time. */
 #include "base/arena.h"
 #include "base/intern.h"
 #include "format/format.h"
@@ -15,15 +15,15 @@
 struct pending {
 	uint64_t begin; /* ns */
 	uint32_t mode;
-	uint32_t location; /* + 1; 0: none */
+	uint32_t location; /* index + 1; 0: no operation */
 };
 
 struct counting {
 	const struct sp_model *m;
 	struct sp_arena arena;
 	struct sp_intern paths;
-	uint32_t *file_of;       /* owned; of each handle */
-	struct pending *pending; /* owned; of each handle */
+	uint32_t *file_of;       /* owned; for each handle */
+	struct pending *pending; /* owned; for each handle */
 	struct sp_io_file *files;
 };
 

@@ -9,9 +9,9 @@
 #include "model/line.h"
 #include "model/model.h"
 
-/* The sums over all locations; over those of one process, or one location, where these are not SP_NONE. In the order of
- * the regions' files, first lines and names, and then of the lines; *out is the caller's to free. 0, or -1 without
- * memory. */
+/* Sums the lines over all locations; over those of one process or one location if these are not SP_NONE. Sorted by the
+ * regions' files, first lines and names, then by line. The caller frees *out with free(). Returns 0, or -1 with e set
+ * (no memory). */
 int sp_lines_sum(struct sp_line **out, size_t *n, const struct sp_model *m, uint32_t process, uint32_t location,
                  struct sp_err *e);
 

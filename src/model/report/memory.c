@@ -21,7 +21,7 @@ const char *const sp_site_kept_names[] = {"nothing", "cache", "growing"};
 const char *const sp_site_kind_names[SP_RAW_HEAP_KINDS] = {"malloc", "mmap", "python raw", "python mem",
                                                            "python object"};
 
-/* The columns that are made of the sites, by the name that the recorder gives them. */
+/* The columns that are derived from the sites, with the recorder's names for them. */
 enum column { ALLOCATIONS, ALLOCATED, TEMPORARY, LEFT, LEFT_BYTES, PEAK_BYTES, COLUMNS };
 static const char *const column_names[COLUMNS] = {"allocations", "allocated",  "temporary",
                                                   "left",        "left_bytes", "peak_bytes"};
@@ -49,7 +49,7 @@ static uint64_t value_of(const struct sp_site *s, enum column c)
 	}
 }
 
-/* Where in a row the columns are; SIZE_MAX: not defined. */
+/* Finds the positions of the columns in a row; SIZE_MAX: not defined. */
 static void find_columns(const struct sp_builder *b, const struct sp_loading *l, size_t at[COLUMNS])
 {
 	const struct sp_ids *ids = &l->source->metrics;
@@ -86,7 +86,8 @@ int sp_build_heap(struct sp_builder *b, struct sp_loading *l)
 {
 	const struct sp_raw_file *f = l->source->raw;
 	struct sp_site_defs *d = &l->sites;
-	const size_t least = sizeof(struct sp_raw_chunk) + offsetof(struct sp_raw_heap, cost); /* of older files */
+	/* files of older versions are shorter */
+	const size_t least = sizeof(struct sp_raw_chunk) + offsetof(struct sp_raw_heap, cost);
 	size_t there;
 
 	d->passed_path = SP_NONE;
@@ -126,7 +127,8 @@ static struct sp_site site_of(const struct sp_raw_site *r, const struct sp_raw_h
 	                        .peak_bytes = kept ? r->peak_bytes : live_bytes,
 	                        .high = r->high,
 	                        .first = r->first,
-	                        .last = r->last > r->first ? r->last : r->first, /* it is by slices of time */
+	                        /* `last` has only the resolution of time slices */
+	                        .last = r->last > r->first ? r->last : r->first,
 	                        .left = told ? r->left : live,
 	                        .left_bytes = told ? r->left_bytes : live_bytes};
 }
@@ -165,7 +167,7 @@ int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_r
 
 			memcpy(&raw, (const char *)sp_raw_payload(f, p) + i * bytes, bytes);
 			if (!raw.count)
-				continue; /* about to begin */
+				continue; /* not written completely yet */
 			region = region_of(l, raw.region);
 			if (raw.kind >= SP_RAW_HEAP_KINDS || (raw.region && region == SP_NONE)) {
 				lost++;
@@ -197,7 +199,7 @@ int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_r
 	return 0;
 }
 
-/* ---- the heaps, when the processes are in order ---- */
+/* ---- heaps, after the processes are sorted ---- */
 
 static int add_points(struct sp_builder *b, const struct sp_loading *l, struct sp_heap *out)
 {
@@ -210,7 +212,7 @@ static int add_points(struct sp_builder *b, const struct sp_loading *l, struct s
 		const struct sp_raw_point *p = &l->sites.points[i];
 
 		if (p->ticks < before)
-			continue; /* it was being thinned out */
+			continue; /* the process was thinning out its points */
 		before = p->ticks;
 		out->points[out->n_points++] =
 		    (struct sp_heap_point){sp_clock_ns(c, p->ticks), p->bytes, p->blocks, p->resident};
@@ -304,9 +306,9 @@ int sp_build_memory(struct sp_builder *b, struct sp_err *e)
 	return 0;
 }
 
-/* ---- what is left ---- */
+/* ---- memory at the end ---- */
 
-/* Of what grew at its own pace: in several slices of time, over most of the run, and to the last part of it. */
+/* Memory that grows independently: in several time slices, over most of the run, up to its last part. */
 enum sp_site_kept sp_site_kept(const struct sp_model *m, const struct sp_site *s)
 {
 	const struct sp_heap *h = &m->heaps[m->locations[s->location].process];

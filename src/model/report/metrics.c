@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics with and without what callees counted. */
+/* Metrics with and without callees. */
 #include "model/builder/problem.h"
 #include "model/metric.h"
 #include "model/model.h"
@@ -27,7 +27,7 @@ int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err
 		for (k = 0; k < width; k++)
 			if (m->metrics[k].own)
 				parent[k].incl += all[i * width + k].incl;
-			else /* calls that are still open have counted nothing yet, their callees have */
+			else /* a call that is still open has counted nothing yet, but its callees have */
 				parent[k].excl -=
 				    parent[k].excl < all[i * width + k].incl ? parent[k].excl : all[i * width + k].incl;
 	}

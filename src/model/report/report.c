@@ -27,8 +27,8 @@ static bool empty(const struct sp_value *v)
 	return v->visits + v->resumed == 0 && v->incl <= 0;
 }
 
-/* For each path whether it is shown: it has calls or time, or allocated memory, or, where nothing has time, counted
- * anything with its callees. For free(). */
+/* For each path whether it is shown: it has calls or time, or allocated memory; if nothing has time, it or its callees
+ * counted anything. To be freed with free(). */
 static bool *find_told(const struct sp_view *v)
 {
 	const struct sp_model *m = v->m;
@@ -37,7 +37,7 @@ static bool *find_told(const struct sp_view *v)
 	bool *told = calloc(m->n_paths, sizeof(*told));
 	size_t i, k;
 
-	for (i = m->n_paths; told && i-- > 1;) { /* a caller stands before what it calls */
+	for (i = m->n_paths; told && i-- > 1;) { /* a caller has a smaller index than its callees */
 		for (k = 0; k < metrics && !told[i]; k++)
 			told[i] = (!timed || m->metrics[k].kind == SP_METRIC_MEMORY) && v->metrics[i * metrics + k];
 		told[m->paths[i].parent] |= told[i];
@@ -182,7 +182,7 @@ static bool text_matches(const char *text, const char *match)
 }
 
 struct named {
-	const char *match, *name; /* behind its module */
+	const char *match, *name; /* name: the part after the module */
 };
 
 static bool is_named(void *arg, const char *module)
@@ -206,7 +206,7 @@ bool sp_name_matches(const char *name, const char *module, const char *file, con
 
 	if (!match || !*match || text_matches(name, match))
 		return true;
-	/* a part of a name that says nothing of modules is none of the script's own */
+	/* only a pattern that includes the module can match the other names of a script's module (such as __main__) */
 	if (strncmp(name, module, n) != 0 || name[n] != ':' || !(is_pattern(match) || strchr(match, ':')))
 		return false;
 	return sp_script_any(module, file, is_named, &(struct named){match, name + n});
@@ -238,8 +238,8 @@ void sp_paths_walk(const struct sp_model *m, sp_visit_fn *enter, sp_visit_fn *le
 
 struct outermost {
 	const struct sp_model *m;
-	uint32_t *open; /* owned; how often each region is on the path */
-	bool *is;       /* of each path */
+	uint32_t *open; /* owned; number of times each region is on the current path */
+	bool *is;       /* for each path */
 };
 
 static void enter(void *arg, uint32_t path)
@@ -347,11 +347,11 @@ struct growing {
 	struct sorted *children; /* owned; of the path being expanded */
 	size_t child_room;
 	bool *told;          /* owned; for each path */
-	double least;        /* inclusive time of what is shown, */
-	uint32_t last_equal; /* and of paths with just that time the last one shown */
+	double least;        /* smallest inclusive time that is shown */
+	uint32_t last_equal; /* among paths with exactly that time, the last one that is shown */
 };
 
-/* The rows hold what is still to be expanded on a stack, so that a deep tree needs no deep recursion here. */
+/* A path to be expanded. They are kept in an explicit stack, so that a deep tree needs no deep recursion. */
 struct pending {
 	uint32_t path, depth;
 };
@@ -371,7 +371,7 @@ static int row_add(struct growing *g, uint32_t path, uint32_t depth)
 	return 0;
 }
 
-/* Collects the children of a path to be shown, in order; tells the row of those that are not. */
+/* Collects the children of a path that are shown, in order; counts the others in its row. */
 static long visible(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g, uint32_t path,
                     uint32_t depth)
 {
@@ -436,8 +436,8 @@ static int expand(const struct sp_view *v, const struct sp_tree_options *o, stru
 	return k < 0 ? -1 : 0;
 }
 
-/* With a limit: the inclusive time that only so many paths reach. A child never has more than its caller, nor a smaller
- * index, so that those are a tree. */
+/* Finds the inclusive time that only `limit` paths reach. A child has at most the time of its caller and a larger
+ * index, so these paths form a tree. */
 static int find_least(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g)
 {
 	struct sorted *order;

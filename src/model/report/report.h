@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flat profile, call tree, callers and callees: the numbers of `spartito report`, without their looks. */
+/* Flat profile, call tree, callers and callees: the numbers of `spartito report`, without their format. */
 #ifndef SP_MODEL_REPORT_REPORT_H
 #define SP_MODEL_REPORT_REPORT_H
 
@@ -7,7 +7,7 @@
 #include "model/path.h"
 #include "model/str.h"
 
-/* The values of each path, of everything or of one process or location. */
+/* The values of each path, of the whole run or of one process or location. */
 struct sp_view {
 	const struct sp_model *m;
 	const struct sp_value *values;
@@ -21,35 +21,36 @@ struct sp_view {
 int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e);
 void sp_view_close(struct sp_view *v);
 
-/* What calls counted with and without their callees. Of a metric that is own, incl is the sum over the paths below; of
- * one that is not, excl is what the callees leave. */
+/* The counts of a metric with callees (incl) and without (excl). For an exclusive metric, incl is the sum over the
+ * paths below; for an inclusive metric, excl is the rest without the callees. */
 struct sp_sum {
 	uint64_t incl, excl;
 };
 
-/* sp_model.n_metrics for each path, or for each region (recursion counts once). For free(). */
+/* sp_model.n_metrics sums for each path, or for each region (recursion counts once). The caller frees *sums with
+ * free(). Returns 0, or -1 with e set. */
 int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e);
 int sp_metric_regions(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e);
 
-/* What the trace says about a file, over all the times it was open. Times are ns from the begin of an operation to its
- * end. */
+/* The trace's operations on a file, over all its openings. Times are ns from the begin of an operation to its end. */
 struct sp_io_file {
-	struct sp_str path; /* empty: all handles whose file is not known */
+	struct sp_str path; /* empty: all handles whose file is unknown */
 	uint64_t opens, reads, writes, flushes, seeks;
-	uint64_t failed; /* of these but the opens */
+	uint64_t failed; /* of all operations except opening */
 	uint64_t bytes_read, bytes_written;
 	double read_time, write_time, flush_time;
 };
 
-/* The files in the order of sp_model.io_handles. Reads the whole trace. For free(). */
+/* The files in the order of sp_model.io_handles. Reads the whole trace. The caller frees *files with free(). Returns 0,
+ * or -1 with e set. */
 int sp_report_io(const struct sp_model *m, struct sp_io_file **files, size_t *n, struct sp_err *e);
 
 enum sp_sort { SP_SORT_INCL, SP_SORT_EXCL, SP_SORT_VISITS, SP_SORT_MEAN, SP_SORT_MAX, SP_SORT_NAME, SP_SORTS };
-/* SP_SORTS: no such key. */
+/* The sort key of a name; SP_SORTS: no such key. */
 enum sp_sort sp_sort_find(const char *name);
 
-/* What a row shows. In sums over several paths incl counts recursion once; `each` is the sum of all single durations,
- * of which min, max and sumsq speak. */
+/* The numbers of a row. In sums over several paths incl counts recursion once; `each` is the sum of all durations,
+ * which min, max and sumsq describe. */
 struct sp_numbers {
 	struct sp_value v;
 	double each;
@@ -63,27 +64,28 @@ struct sp_flat_row {
 	struct sp_numbers n;
 };
 
-/* Rows of regions that were called, have time or allocated memory (of all that counted something where nothing has
- * time), sorted, at most limit (0: all), whose name matches (NULL or "": all): a substring, or a shell pattern if it
- * holds one of *?[. Rows are for free(). */
+/* Rows of regions that were called, have time or allocated memory (if nothing has time: regions with any count),
+ * sorted, at most limit (0: all). match: a substring of the name, or a shell pattern if it contains one of *?[ (NULL or
+ * "": all). The caller frees *rows with free(). Returns 0, or -1 with e set. */
 int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match,
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e);
 
 struct sp_tree_options {
 	enum sp_sort sort;
 	uint32_t depth;   /* 0: no limit */
-	double threshold; /* share of the whole */
-	size_t limit;     /* the paths with the most inclusive time; 0: all */
+	double threshold; /* minimum share of the total time */
+	size_t limit;     /* number of paths with the most inclusive time to keep; 0: all */
 };
 
 struct sp_tree_row {
 	uint32_t path;
-	uint32_t depth;     /* 0: called by nobody */
-	uint64_t hidden;    /* children left out, */
-	double hidden_time; /* and their inclusive time */
+	uint32_t depth;     /* 0: no caller */
+	uint64_t hidden;    /* number of children that were left out */
+	double hidden_time; /* inclusive time of these children */
 };
 
-/* In the order of printing. The root has a row, the first, only if some of its children are left out. */
+/* Rows in the order of printing. The root has a row, the first, only if some of its children are left out. The caller
+ * frees *rows with free(). Returns 0, or -1 with e set. */
 int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n,
                    struct sp_err *e);
 
@@ -92,7 +94,8 @@ struct sp_edge {
 	struct sp_numbers n;
 };
 
-/* All pairs of regions of which one matches; sorted by inclusive time. For free(). */
+/* All pairs of regions of which one matches, sorted by inclusive time. The caller frees *edges with free(). Returns 0,
+ * or -1 with e set. */
 int sp_report_edges(const struct sp_view *v, const char *match, struct sp_edge **edges, size_t *n, struct sp_err *e);
 
 #endif

@@ -32,7 +32,7 @@ static int by_time(const void *a, const void *b)
 	return p->region < q->region ? -1 : p->region > q->region;
 }
 
-/* What is the same, one after the other. */
+/* Sorts equal places next to each other. */
 static int by_place(const void *a, const void *b)
 {
 	const struct sp_task_awaited *p = a, *q = b;
@@ -55,7 +55,7 @@ static int by_sum(const void *a, const void *b)
 	return by_place(a, b);
 }
 
-/* Those of all processes that are the same are one. Returns how many there are then. */
+/* Adds equal waits of all processes together. Returns the new number. */
 static size_t join_waits(struct sp_task_awaited *w, size_t n)
 {
 	size_t i, k = 0;

@@ -13,18 +13,18 @@
 #include "base/grow.h"
 #include "base/regular.h"
 
-enum { DEEPEST = 16 }; /* scopes in each other */
+enum { DEEPEST = 16 }; /* nested scopes */
 
 struct function {
 	uint64_t address;
-	Dwarf_Off die, scope; /* scope 0: none */
+	Dwarf_Off die, scope; /* scope 0: no scope */
 };
 
-/* A compilation unit; its functions are read when the first of them is asked for. */
+/* A compilation unit; its functions are read when one of them is looked up for the first time. */
 struct unit {
 	Dwarf_Off die;
 	bool read;
-	struct function *functions; /* owned; by address */
+	struct function *functions; /* owned; sorted by address */
 	size_t n, room;
 };
 
@@ -38,7 +38,7 @@ struct sp_dwarf {
 	Dwarf *dw;
 	struct unit *units; /* owned */
 	size_t n_units, unit_room;
-	struct range *ranges; /* owned; by address */
+	struct range *ranges; /* owned; sorted by address */
 	size_t n_ranges, range_room;
 };
 
@@ -84,7 +84,7 @@ static void add_units(struct sp_dwarf *d)
 		qsort(d->ranges, d->n_ranges, sizeof(*d->ranges), by_start);
 }
 
-/* A file and what is in it; false: not a regular file, or without what we look for. */
+/* Opens an object file and its debugging information; false: not a regular file, or without debugging information. */
 static bool open_file(struct sp_dwarf *d, const char *path)
 {
 	d->fd = sp_open_regular(AT_FDCWD, path);
@@ -137,7 +137,8 @@ void sp_dwarf_close(struct sp_dwarf *d)
 	free(d);
 }
 
-/* A function that was split in a hot and a cold part has no entry, but begins at one of its ranges. */
+/* Adds a function. A function that was split into a hot and a cold part has no entry address, but begins at one of its
+ * ranges. */
 static void add_function(struct unit *u, Dwarf_Die *die, Dwarf_Off named)
 {
 	Dwarf_Addr base, from, to;
@@ -148,7 +149,7 @@ static void add_function(struct unit *u, Dwarf_Die *die, Dwarf_Off named)
 			u->functions[u->n++] = (struct function){from, dwarf_dieoffset(die), named};
 }
 
-/* The functions below a scope. What is not a scope is passed over with all that is in it. */
+/* Reads the functions below a scope. Other entries are skipped with everything in them. */
 static void read_scope(struct unit *u, Dwarf_Die *scope, Dwarf_Off named, int depth)
 {
 	Dwarf_Die die;
@@ -183,7 +184,7 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
 	Dwarf_Attribute attribute;
 	const char *text;
 
-	/* also from the declaration that a definition refers to */
+	/* also follows a definition's reference to its declaration */
 	if (!dwarf_attr_integrate(die, name, &attribute))
 		return NULL;
 	text = dwarf_formstring(&attribute);
@@ -208,7 +209,7 @@ static void describe(struct sp_dwarf *d, const struct function *f, struct sp_dwa
 		out->line = 0;
 }
 
-/* The last range that begins at the address or before it; NULL: none. */
+/* The last range that begins at the address or before it; NULL: no such range. */
 static const struct range *range_at(const struct sp_dwarf *d, uint64_t address)
 {
 	size_t low = 0, high = d->n_ranges, mid;

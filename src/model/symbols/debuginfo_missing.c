@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In the place of debuginfo.c where libdw was not there. */
+/* Replaces debuginfo.c in a build without libdw. */
 #include "model/symbols/debuginfo.h"
 
 #include <stddef.h>
 
-/* `spartito doctor` finds it in the extension's file */
+/* `spartito doctor` finds this text in the extension's file */
 __attribute__((used)) static const char missing[] = "built without libdw";
 
 struct sp_dwarf *sp_dwarf_open(const char *path, const char *build)

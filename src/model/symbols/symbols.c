@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a compiled function is called and where it was declared. Each object file is opened once for a model, and only
- * believed if it is the build that was measured. */
+/* Names and source locations of compiled functions. Each object file is opened once for a model, and used only if it is
+ * the measured build. */
 #include "base/elf.h"
 #include "model/builder/builder.h"
 #include "model/builder/problem.h"
@@ -15,7 +15,7 @@
 struct sp_object {
 	struct sp_object *next; /* owned */
 	char *path, *build;     /* owned */
-	struct sp_elf *elf;     /* owned; NULL: gone, or not what was measured */
+	struct sp_elf *elf;     /* owned; NULL: missing, or not the measured build */
 	struct sp_dwarf *dwarf; /* owned, or NULL */
 };
 
@@ -52,7 +52,7 @@ static void object_open(struct sp_builder *b, struct sp_object *o)
 	o->elf = NULL;
 }
 
-/* NULL: no memory. */
+/* Finds or adds an object file. NULL: no memory. */
 static struct sp_object *object_of(struct sp_builder *b, const char *path, const char *build)
 {
 	struct sp_object *o;
@@ -75,7 +75,7 @@ static struct sp_object *object_of(struct sp_builder *b, const char *path, const
 	return o;
 }
 
-/* A copy in the model of what the pieces make together. */
+/* Joins the pieces to a string of the model. */
 static struct sp_str joined(struct sp_builder *b, const char *first, const char *between, const char *last)
 {
 	char *text = NULL;

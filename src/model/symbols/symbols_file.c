@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file `symbols`, written and read. It is text in lines of fields with a tab between them, because unlike other
- * files that are made of raw ones it cannot be made again elsewhere: every version has to stay readable. */
+/* Reads and writes the file `symbols`. It is text: lines of fields separated by tabs. Other files that are derived from
+ * raw files can be made again anywhere; this one cannot, so every version has to stay readable. */
 #include "model/symbols/symbols.h"
 
 #include <errno.h>
@@ -28,13 +28,13 @@ static const char first_line[] = "spartito symbols 1";
 
 /* ---- the table ---- */
 
-/* Longer than any name is; neither kept nor known. */
+/* Longer than any real name; neither stored nor looked up. */
 static bool is_too_long(const struct sp_symbol_key *key)
 {
 	return strlen(key->path) + strlen(key->build) + strlen(key->symbol) > MOST_KEY - 16;
 }
 
-/* path, build and symbol, each with its NUL, behind the address. */
+/* The number of a key: the address, then path, build and symbol with their NULs. */
 static uint32_t number_of(struct sp_known_symbols *k, const struct sp_symbol_key *key)
 {
 	const size_t lengths[3] = {strlen(key->path) + 1, strlen(key->build) + 1, strlen(key->symbol) + 1};
@@ -50,7 +50,7 @@ static uint32_t number_of(struct sp_known_symbols *k, const struct sp_symbol_key
 	return sp_intern(&k->keys, bytes, n);
 }
 
-/* An entry, made when new, of a key that is not too long; NULL: no memory. */
+/* Finds or adds the entry of a key that is not too long; NULL: no memory. */
 static struct sp_known_symbol *entry_of(struct sp_known_symbols *k, const struct sp_symbol_key *key)
 {
 	const uint32_t i = number_of(k, key);
@@ -74,13 +74,13 @@ void sp_known_symbols_free(struct sp_known_symbols *k)
 
 /* ---- reading ---- */
 
-/* Of a hexadecimal digit; -1: it is none. */
+/* The value of a hexadecimal digit; -1: not a digit. */
 static int digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Takes \x.. back, in place; false: that is not what follows a backslash. */
+/* Decodes \x.. in place; false: invalid characters after a backslash. */
 static bool plain(char *text)
 {
 	char *to = text;
@@ -100,7 +100,7 @@ static bool plain(char *text)
 	return true;
 }
 
-/* The fields of a line, at most MOST_FIELDS; 0: it is damaged. */
+/* Splits a line into its fields, at most MOST_FIELDS. Returns their number; 0: damaged. */
 static int split(char *line, char *field[MOST_FIELDS])
 {
 	int n = 0, i;
@@ -125,11 +125,11 @@ static bool number(const char *text, int base, uint32_t *out)
 }
 
 struct place {
-	char *build, *path; /* owned; of the object that the lines speak of */
-	uint64_t sum;       /* of the lines before */
+	char *build, *path; /* owned; of the object that the current lines belong to */
+	uint64_t sum;       /* checksum of the lines before */
 };
 
-/* The last line: the number of functions, and the checksum of all lines before it (older files have none). */
+/* The last line: the number of functions, and the checksum of all lines before it (missing in older files). */
 static bool is_end(const struct sp_builder *b, char *const field[MOST_FIELDS], int n, const struct place *o)
 {
 	uint32_t count;
@@ -139,7 +139,7 @@ static bool is_end(const struct sp_builder *b, char *const field[MOST_FIELDS], i
 	return number(field[1], 10, &count) && count == b->known.n && (n == 2 || strcmp(field[2], sum) == 0);
 }
 
-/* 1: the last line; -1: this one cannot be right. */
+/* Returns 1 for the last line, 0 for others, -1 if the line is invalid. */
 static int read_line(struct sp_builder *b, char *line, struct place *o)
 {
 	char *field[MOST_FIELDS];
@@ -179,7 +179,7 @@ static void read_lines(struct sp_builder *b, FILE *f)
 	int rc = 0;
 
 	while (rc == 0 && (n = getline(&line, &room, f)) > 0) {
-		/* what has a NUL, or no end, is not ours */
+		/* a line with a NUL, or without an end, is damage */
 		rc = line[n - 1] == '\n' && strlen(line) == (size_t)n ? 0 : -1;
 		sum = sp_raw_sum_bytes(o.sum, line, (size_t)n);
 		line[strcspn(line, "\n")] = 0;
@@ -276,7 +276,7 @@ static size_t put_functions(FILE *f, const struct sp_known_symbols *k)
 	return n;
 }
 
-/* False: no memory. Other errors are f's. */
+/* Writes all lines. False: no memory; other errors are those of f. */
 static bool put_all(FILE *f, const struct sp_known_symbols *k)
 {
 	size_t bytes = 0, n;
@@ -322,16 +322,16 @@ static int write_file(const struct sp_builder *b, struct sp_err *e)
 
 /* ---- all compiled functions of an experiment ---- */
 
-/* One raw file, and which builds of object files it was with: the last one that was told of each path. */
+/* The state of one raw file: for each path of an object file the build id that was recorded last. */
 struct keeping {
 	struct sp_builder *b;
 	struct sp_symbols_kept *kept;
 	struct sp_intern paths; /* in the builder's scratch */
-	const char **builds;    /* owned; of each path, in the builder's scratch; NULL: not told */
+	const char **builds;    /* owned; for each path, in the builder's scratch arena; NULL: not recorded */
 	size_t n, room;
 };
 
-/* The place of the build of a path; NULL: no memory. */
+/* The build id's slot of a path; NULL: no memory. */
 static const char **build_of(struct keeping *k, const char *path)
 {
 	const uint32_t i = sp_intern(&k->paths, path, strlen(path));
@@ -346,7 +346,7 @@ static const char **build_of(struct keeping *k, const char *path)
 	return &k->builds[i];
 }
 
-/* Those of which nobody knows the build are never looked up. */
+/* Looks up a function of a known build; functions of unknown builds are skipped. */
 static int keep(struct keeping *k, const struct sp_symbol_key *key)
 {
 	struct sp_known_symbol *s = entry_of(&k->b->known, key);
@@ -398,7 +398,7 @@ static int keep_definition(void *arg, const struct sp_raw_def *d, uint64_t at, c
 	return *key.path && *key.build && !is_too_long(&key) ? keep(k, &key) : 0;
 }
 
-/* Damage is told by who loads the model. */
+/* Loading the model reports damage. */
 static void ignore(void *arg, const char *text)
 {
 	(void)arg;

@@ -27,10 +27,10 @@ void sp_cells_close(struct sp_cells *c)
 
 /* ---- names ---- */
 
-/* META `cell FILE`; the last one counts. */
+/* A search for META `cell FILE`; the last record counts. */
 struct wanted {
 	const char *file;
-	char *name; /* SP_CELL_NAME */
+	char *name; /* SP_CELL_NAME bytes */
 	bool found;
 };
 
@@ -48,14 +48,14 @@ static bool take(void *arg, const struct sp_raw_def *d, const char *text)
 	return false;
 }
 
-/* The functions of what a magic runs may be those of a cell before. */
+/* Functions in code that a magic runs may have been defined by an earlier cell. */
 static bool is_other_cells(const struct sp_python_code *code)
 {
 	return code->file[0] == '<' && strncmp(code->file, "<ipython-input-", 15) != 0 &&
 	       strcmp(code->qualname, "<module>") != 0;
 }
 
-/* Of a function that came to this process in a pickle: its bytecode is not read, so the name and the line decide. */
+/* Names a function that came to this process in a pickle by its name and line, because its bytecode is not read. */
 static bool name_elsewhere(const struct sp_cells *cells, const struct sp_python_code *code, char name[SP_CELL_NAME])
 {
 	const char *dot = strrchr(code->qualname, '.');
@@ -82,14 +82,16 @@ static bool is_in(const char *module, const char *package)
 	return !strncmp(module, package, n) && (module[n] == 0 || module[n] == '.');
 }
 
-/* What calls the code of a cell, or of a statement: the innermost of our own functions that do. */
+/* Whether a function calls the code of a cell or of a statement: the innermost such functions of Spartito and
+ * IPython. */
 static bool runs_cell(const struct sp_python_code *c)
 {
 	return (!strcmp(c->module, "spartito.notebook.cells") && !strcmp(c->qualname, "_awaiting")) ||
 	       (!strcmp(c->module, "spartito.notebook.magics") && !strcmp(c->qualname, "run_statement"));
 }
 
-/* What shows a value or an exception, as a region of its own. Before 3.11 a name is not qualified. */
+/* Whether a function shows a value or an exception, which has a separate region. Before 3.11 names are not
+ * qualified. */
 static bool shows(const struct sp_python_code *c)
 {
 	const char *dot = strrchr(c->qualname, '.');
@@ -104,7 +106,7 @@ int sp_cells_within(const struct sp_cells *c, const struct sp_python_frame *fram
 		if (shows(frames[i].code))
 			return 0;
 		if (runs_cell(frames[i].code)) {
-			/* and the shell's functions that stand between */
+			/* also skip the shell's functions in between */
 			while (i > 0 && is_in(frames[i - 1].code->module, "IPython"))
 				i--;
 			return i;
@@ -113,7 +115,7 @@ int sp_cells_within(const struct sp_cells *c, const struct sp_python_frame *fram
 	return c->kernel && main_thread ? 0 : n;
 }
 
-/* A thread of ZeroMQ, which Python does not know. */
+/* Whether it is a thread of ZeroMQ, which Python does not know. */
 static bool is_messenger(pid_t pid, pid_t tid)
 {
 	static const char name[] = "ZMQbg";

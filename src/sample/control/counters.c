@@ -14,7 +14,7 @@ static void define(const char *name)
 {
 	char why[200];
 	struct sp_metric_def *m = &defs[used];
-	/* the launcher has told of those that cannot be counted */
+	/* the launcher has already reported metrics that cannot be counted */
 	if (used == SP_COUNTERS_MOST || sp_metric_perf.find(m, name, why, sizeof why) ||
 	    sp_define_metric(m->name, m->unit, m->exponent, m->what, SP_RAW_METRIC_PERF | SP_RAW_METRIC_OWN) < 0)
 		return;

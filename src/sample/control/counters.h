@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Perf events of the threads of another process: what they grew by between two looks belongs to the stack that was
- * found, like processor time. */
+/* Perf events of the threads of another process. Their growth between two samples belongs to the stack of the second
+ * one, like processor time. */
 #ifndef SP_SAMPLE_CONTROL_COUNTERS_H
 #define SP_SAMPLE_CONTROL_COUNTERS_H
 
@@ -10,7 +10,7 @@
 
 enum { SP_COUNTERS_MOST = 16 };
 
-/* Of one thread; zero bytes: not begun. */
+/* The counters of one thread; all bytes zero: not started. */
 struct sp_counters {
 	int *fds; /* owned */
 	unsigned n_fds;
@@ -18,10 +18,11 @@ struct sp_counters {
 	uint64_t last[SP_COUNTERS_MOST];
 };
 
-/* The perf:… metrics of a list as --metric has it, as far as they can be counted here: how many. Each is defined as a
- * column of the file, one after the other. */
+/* Defines the perf:… metrics of a list (as for --metric) that can be counted here, each as the next column of the file.
+ * Returns their number. */
 unsigned sp_counters_define(const char *list);
-/* How much they grew since the call before, or since now; false: nothing is known. */
+/* Reads the growth since the previous call, or starts counting in the first call. Returns false if the growth is
+ * unknown. */
 bool sp_counters_read(struct sp_counters *c, pid_t thread, uint64_t *grown);
 void sp_counters_close(struct sp_counters *c);
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 4096, MOST = 8 << 20 }; /* bytes of an environment */
+enum { ROOM = 4096, MOST = 8 << 20 }; /* bytes of an environment: first buffer, limit */
 
-/* All of a file; NULL: it cannot be read, or nothing is in it. Owned by the caller. */
+/* Reads a file, owned by the caller; NULL: unreadable or empty. */
 static char *contents(const char *path, size_t *n)
 {
 	size_t room = 0;
@@ -38,7 +38,7 @@ static char *contents(const char *path, size_t *n)
 	return NULL;
 }
 
-/* Does one of the lines, which end with a NUL each, say this? */
+/* Whether one of the lines, each ending with a NUL, equals `line`. */
 static bool has_line(const char *text, size_t n, const char *line, size_t length)
 {
 	for (const char *p = text, *end = text + n, *next; p < end; p = next + 1) {

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Is there a process on this host that runs for the experiment: whose environment, as it was when its program was
- * started, names it (SPARTITO_EXPERIMENT)? One that may not be looked into is none. */
+/* Whether a process of the experiment runs on this host: one with the experiment in its environment
+ * (SPARTITO_EXPERIMENT) at the time its program was started. Processes that may not be inspected do not count. */
 bool sp_family_lives(const char *experiment);
 
 #endif

@@ -17,10 +17,10 @@ enum {
 	FIRST_FRAMES = 256,
 	MOST_FRAMES = 1 << 17,
 	NATIVE_FRAMES = 512,
-	TRIES = 4 /* of a stack that changes while it is read */
+	TRIES = 4 /* reads of a stack that keeps changing */
 };
 
-/* ---- room ---- */
+/* ---- buffers ---- */
 
 static bool room(struct sp_look *l, size_t python)
 {
@@ -100,7 +100,7 @@ static struct sp_sampled_region *python_region(const struct sp_cells *cells, str
 	return c->user;
 }
 
-/* As record/events/native.c has it; the model finds names and lines by the build. */
+/* As in record/events/native.c; the model finds names and lines by the build id. */
 static struct sp_sampled_region *native_region(struct sp_native_function *f)
 {
 	if (f->user)
@@ -113,7 +113,7 @@ static struct sp_sampled_region *native_region(struct sp_native_function *f)
 		if (*f->build && *f->object == '/' && asprintf(&key, "object %s", f->object) >= 0)
 			sp_define_meta(key, f->build, strlen(f->build));
 		const uint32_t address = f->address <= UINT32_MAX ? (uint32_t)f->address : 0;
-		/* what the kernel made has no file */
+		/* memory that the kernel made has no file */
 		f->user =
 		    sp_samples_region(module, name, *f->object == '/' ? f->object : "", address, SP_RAW_REGION_NATIVE);
 		free(key);
@@ -141,7 +141,7 @@ int sp_look_begin(struct sp_look *l)
 	return sp_look_begin(l);
 }
 
-/* The frames of Python as they are now; -EAGAIN: they change all the time. */
+/* Reads the Python frames; -EAGAIN: they keep changing. */
 static int read_python(struct sp_look *l, pid_t tid)
 {
 	int n = l->n_states < 0 ? l->n_states : -EAGAIN;
@@ -154,7 +154,7 @@ static int read_python(struct sp_look *l, pid_t tid)
 	return l->more ? (int)l->python_room : n;
 }
 
-/* The same with compiled frames, of one moment; where these cannot be had, without them. */
+/* Reads Python and compiled frames as one consistent snapshot; without compiled frames if that is not possible. */
 static int read_both(struct sp_look *l, pid_t tid, struct sp_thread_times *times, size_t *n_native, bool *complete)
 {
 	int n = -EAGAIN, r = -EAGAIN;
@@ -182,7 +182,7 @@ static void take_frame(struct sp_look *l, const struct sp_mixed_frame *m)
 		l->frames[l->n++] = (struct sp_sampled_frame){r, m->python ? m->python->line : 0};
 }
 
-/* inside: how many of the frames of Python count, and what they call. */
+/* Combines the stacks. inside: number of Python frames to keep, with everything that they call. */
 static void take_stack(struct sp_look *l, int n_python, int inside, size_t n_native, bool complete)
 {
 	size_t n = sp_native_mix(l->python_frames, n_python > 0 ? (size_t)n_python : 0, l->native_frames, n_native,
@@ -198,7 +198,7 @@ static void take_stack(struct sp_look *l, int n_python, int inside, size_t n_nat
 		l->frames[l->n++] = (struct sp_sampled_frame){n_python < 0 ? l->no_stack : l->no_python, 0};
 }
 
-/* Regions that the process records itself, of one of the two kinds; innermost first. */
+/* Adds the regions of one of the two kinds that the process records itself; innermost first. */
 static void take_marks(struct sp_look *l, struct sp_sampled_region *const *marks, const bool *user, size_t n,
                        bool which)
 {
@@ -207,7 +207,7 @@ static void take_marks(struct sp_look *l, struct sp_sampled_region *const *marks
 			l->frames[l->n++] = (struct sp_sampled_frame){marks[n], 0};
 }
 
-/* What imports the first module, and `site`, are the outermost frames of nothing but the start-up. */
+/* Whether only start-up code runs: its outermost frames are the import of the first module, or `site`. */
 static bool is_start_up(const struct sp_look *l, int n)
 {
 	static const char *const first[] = {"_frozen_importlib", "_frozen_importlib_external", "site"};
@@ -227,7 +227,8 @@ void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
 	bool complete = false;
 	if (sp_target_times(l->target, tid, &times))
 		times = (struct sp_thread_times){.letter = 'R', .syscall = -2};
-	/* a cell may end while it is looked at: its region is around its code, so it is open before or afterwards */
+	/* a cell may end during the sample: its region surrounds its code, so it is open before or after the stack is
+	 * read */
 	size_t n_marks = l->cells.kernel ? sp_marks_read(&l->marks, state, marks, user) : 0;
 	int n = read_both(l, tid, &times, &n_native, &complete);
 	const bool servant = sp_cells_servant(&l->cells, l->python_frames, n, l->target->pid, tid);
@@ -237,8 +238,7 @@ void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
 	l->state = sp_thread_state(l->python, &times, n_native ? l->native_frames : NULL, n_native);
 	l->helper = servant || (n == 0 && l->state == SP_STATE_IDLE);
 	l->n = 0;
-	/* what is called is innermost; the program's own regions are outside of all functions, as the process has them
-	 */
+	/* calls are innermost; the program's user regions are outside of all functions, as the process records them */
 	struct sp_sampled_region *later[SP_MARKS];
 	bool user_later[SP_MARKS];
 	const size_t n_later = sp_marks_read(&l->marks, state, later, user_later);
@@ -248,9 +248,9 @@ void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
 		memcpy(user, user_later, n_later * sizeof *user);
 	}
 	if (n_marks > 1 && l->cells.kernel && sp_process.settings.instrument)
-		n_marks = 1; /* the cell: with calls recorded, what is within stands among functions */
+		n_marks = 1; /* only the cell: if calls are recorded, the inner regions belong between functions */
 	take_marks(l, marks, user, n_marks, false);
 	take_stack(l, n, inside, n_native, complete);
 	take_marks(l, marks, user, n_marks, true);
-	l->helper |= l->n == 0; /* it is in the shell, and no cell is begun */
+	l->helper |= l->n == 0; /* the thread is in the shell, and no cell has begun */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One look at the threads of a process: the stack of each, as regions of the file, and what it does. */
+/* Takes one sample of the threads of a process: the stack of each thread, as regions of the file, and its state. */
 #ifndef SP_SAMPLE_CONTROL_LOOK_H
 #define SP_SAMPLE_CONTROL_LOOK_H
 
@@ -12,9 +12,9 @@ struct sp_look {
 	const struct sp_target *target;
 	struct sp_python *python;
 	struct sp_native *native;        /* NULL: no compiled frames */
-	struct sp_marks marks;           /* owned; file -1: none are looked for */
-	struct sp_cells cells;           /* owned; file -1: it has none */
-	struct sp_python_thread *states; /* owned; of the look that was begun last, and how many, or an error */
+	struct sp_marks marks;           /* owned; file -1: marks are not read */
+	struct sp_cells cells;           /* owned; file -1: no cells */
+	struct sp_python_thread *states; /* owned; the threads of the current sample, and their number or an error */
 	size_t state_room;
 	int n_states;
 	struct sp_python_frame *python_frames; /* owned */
@@ -22,25 +22,27 @@ struct sp_look {
 	struct sp_native_frame *native_frames; /* owned; NULL: no compiled frames */
 	struct sp_mixed_frame *mixed;          /* owned */
 	size_t mixed_room;
-	struct sp_sampled_region *no_python, *no_stack, *no_outer, *no_file; /* in the place of what is not there */
-	/* of the last sp_look_at(), innermost first */
+	/* stand-ins for stacks and files that are missing */
+	struct sp_sampled_region *no_python, *no_stack, *no_outer, *no_file;
+	/* the result of the last sp_look_at(), innermost first */
 	struct sp_sampled_frame *frames; /* owned */
 	size_t n;
 	enum sp_thread_state state;
-	bool starting; /* no code of the program runs (yet): the interpreter is starting up */
-	bool more;     /* it has more frames of Python than are read */
-	bool unread;   /* its stack could not be read */
-	bool helper;   /* it runs no Python code and waits: a thread of a library */
+	bool starting; /* no code of the program runs yet: the interpreter is starting */
+	bool more;     /* the stack has more Python frames than are read */
+	bool unread;   /* the stack could not be read */
+	bool helper;   /* the thread runs no Python code and waits: a thread of a library */
 };
 
-/* When the file has been begun. python and native stay the caller's; recorded: path of the raw file of a process that
- * records no functions, but other regions; NULL: none. -ENOMEM */
+/* Opens *l after the file was begun. The caller keeps ownership of python and native. recorded: path of the raw file of
+ * a process that records regions other than functions; NULL: no such file. Returns 0 or -ENOMEM. */
 int sp_look_open(struct sp_look *l, const struct sp_target *target, struct sp_python *python, struct sp_native *native,
                  const char *recorded);
 void sp_look_close(struct sp_look *l);
-/* The threads that Python knows; a negative errno, which stays in n_states. */
+/* Begins a sample: reads the list of Python's threads. Returns 0 or a negative errno, which is also stored in
+ * n_states. */
 int sp_look_begin(struct sp_look *l);
-/* state: of sp_marks_thread(), or 0. */
+/* Samples one thread. state: from sp_marks_thread(), or 0. */
 void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state);
 
 #endif

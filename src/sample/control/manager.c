@@ -24,18 +24,18 @@
 #include "sample/control/family.h"
 
 enum {
-	SOON = 1,        /* ms: a file that was made gets its header */
-	LOOK = 100,      /* ms: the directory is listed where its changes are not told */
-	SELDOM = 1000,   /* ms: whether the run has processes in which Python may still begin */
-	PATIENCE = 5000, /* ms that a file may take for that */
-	DONE = -2        /* no time to wait: all is done */
+	SOON = 1,        /* ms; until the header of a new file is read again */
+	LOOK = 100,      /* ms; between listings of the directory if its changes are not reported */
+	SELDOM = 1000,   /* ms; between checks whether the run has processes in which Python may still begin */
+	PATIENCE = 5000, /* ms; limit for a file to get its header */
+	DONE = -2        /* not a time: everything is done */
 };
 
 /* A raw file that was found. */
 struct seen {
 	char *name;            /* owned */
-	pid_t target, sampler; /* sampler 0: none */
-	int waited;            /* ms for its header; -1: that is known */
+	pid_t target, sampler; /* sampler: process id, 0: none */
+	int waited;            /* ms spent waiting for its header; -1: the header is known */
 };
 
 struct manager {
@@ -43,8 +43,8 @@ struct manager {
 	char raw[PATH_MAX];
 	int inotify, end, children;
 	bool ended, answered;
-	bool announced;   /* o->place may be there */
-	int pause;        /* ms until it is asked again for processes of the run */
+	bool announced;   /* o->place may still exist */
+	int pause;        /* ms until the next check for processes of the run */
 	struct seen *all; /* owned */
 	size_t n, room;
 };
@@ -108,7 +108,7 @@ static void sample(const struct manager *m, const char *name, pid_t target)
 	_exit(0);
 }
 
-/* The header of a file: 0, -EAGAIN: it is not complete yet, -ENOENT: there is no such file (any more). */
+/* Reads the header of a file. Returns 0; -EAGAIN: it is incomplete; -ENOENT: the file does not exist (any more). */
 static int read_header(const struct manager *m, const char *name, struct sp_raw_header *h)
 {
 	char path[2 * PATH_MAX];
@@ -121,7 +121,7 @@ static int read_header(const struct manager *m, const char *name, struct sp_raw_
 	return n == (ssize_t)sizeof *h && !memcmp(h->magic, SP_RAW_MAGIC, sizeof h->magic) ? 0 : -EAGAIN;
 }
 
-/* With the header it is known whether a file's process asked this manager. */
+/* Reads the header, which shows whether the file's process asked this manager to be sampled. */
 static void look_at(struct manager *m, struct seen *s)
 {
 	struct sp_raw_header h;
@@ -153,7 +153,7 @@ static void reap(struct manager *m)
 				m->all[i].sampler = 0;
 }
 
-/* Whether the process is there and no zombie. */
+/* Whether the process exists and is not a zombie. */
 static bool runs(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -164,15 +164,15 @@ static bool runs(pid_t pid)
 	return is;
 }
 
-/* Whether the measurement in a file goes on. */
+/* Whether the measurement in a file is still running. */
 static bool goes_on(const struct manager *m, const char *name)
 {
 	struct sp_raw_header h;
 	return !read_header(m, name, &h) && h.ended == SP_RAW_RUNNING;
 }
 
-/* Whether Python may still begin in a process of the run. Who is to be found no more under o->place says so first, so
- * that who has read it there is met. */
+/* Whether Python may still begin in a process of the run. Removes o->place before the last check, so that a process
+ * that has read it before is still found. */
 static bool may_begin(struct manager *m)
 {
 	if (sp_family_lives(m->o->dir))
@@ -186,17 +186,17 @@ static bool may_begin(struct manager *m)
 
 /* ---- the process ---- */
 
-/* The run has ended, and what of it has ended is in its files. */
+/* Reports that the run has ended and that the files of its ended processes are complete. */
 static void answer(struct manager *m)
 {
 	m->answered = true;
 	const ssize_t told = write(m->end, "", 1);
-	(void)told; /* perhaps nobody waits */
+	(void)told; /* perhaps no process is waiting for it */
 	close(m->end);
 	m->end = -1;
 }
 
-/* How long it may sleep after the end, in ms; more and more seldom, as long as nothing happens. */
+/* How long the manager may sleep after the end of the run, in ms; increases as long as nothing happens. */
 static int rest(struct manager *m)
 {
 	if (!may_begin(m))
@@ -205,7 +205,7 @@ static int rest(struct manager *m)
 	return m->inotify < 0 && m->pause > LOOK ? LOOK : m->pause;
 }
 
-/* How long it may sleep, in ms; -1: until something happens. */
+/* Does all pending work. Returns how long the manager may sleep, in ms; -1: until something happens. */
 static int work(struct manager *m)
 {
 	bool soon = false, busy = false, unfinished = false;
@@ -238,7 +238,7 @@ static void manage(struct manager *m)
 		if (m->inotify < 0)
 			list(m);
 		if (!m->ended && fds[1].revents) {
-			/* what was made until now counts */
+			/* include files that were made until now */
 			m->ended = true;
 			list(m);
 		}
@@ -246,7 +246,7 @@ static void manage(struct manager *m)
 	}
 }
 
-/* Nothing of the launcher's stays open in it, and no key of the terminal reaches it. */
+/* Closes everything that belongs to the launcher, and ignores the terminal's signals. */
 static void detach(int end)
 {
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGUSR1, SIGUSR2};
@@ -262,7 +262,7 @@ static void detach(int end)
 		sp_close_from(4);
 }
 
-/* The process that sees to it that all others have a sampler; end: descriptor 3 from here on. */
+/* The main loop of the manager, which starts the samplers. end: becomes descriptor 3. */
 static void watch_over(const struct sp_sampler_options *o, int end)
 {
 	struct manager m = {.o = o, .end = 3, .announced = o->place, .pause = SOON};
@@ -270,7 +270,7 @@ static void watch_over(const struct sp_sampler_options *o, int end)
 	if (snprintf(m.raw, sizeof m.raw, "%s/raw", o->dir) >= (int)sizeof m.raw)
 		return;
 	detach(end);
-	/* samplers inherit the lock: as long as somebody has it, samples are written */
+	/* samplers inherit the lock: as long as it is held, samples are being written */
 	const int place = o->place ? open(o->place, O_RDONLY | O_CLOEXEC) : -1;
 	if (place >= 0)
 		flock(place, LOCK_EX | LOCK_NB);
@@ -286,7 +286,7 @@ static void watch_over(const struct sp_sampler_options *o, int end)
 	manage(&m);
 }
 
-/* As fork(2), or a negative errno; each of both has an end of one connection. */
+/* As fork(2), or a negative errno; each process gets one end of a connection. */
 static pid_t fork_connected(int *end)
 {
 	int pair[2];
@@ -312,7 +312,7 @@ pid_t sp_manager_start(const struct sp_sampler_options *o, int *end)
 	return pid;
 }
 
-/* Of a process that runs already. */
+/* The main function of a sampler of a process that already runs. */
 static void sample_alone(const struct sp_sampler_options *o, pid_t target, int end)
 {
 	struct sp_sampler_options own = *o;
@@ -321,7 +321,7 @@ static void sample_alone(const struct sp_sampler_options *o, pid_t target, int e
 	detach(end);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGTERM, SIG_IGN); /* its end is that of the connection */
+	signal(SIGTERM, SIG_IGN); /* it ends when the connection is closed */
 	own.stop = 3;
 	if (sp_sampler_run(&own, target, NULL, why, sizeof why) && write(own.stop, why, strlen(why)) < 0)
 		_exit(1);

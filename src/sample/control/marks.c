@@ -85,7 +85,7 @@ size_t sp_marks_read(struct sp_marks *m, uint64_t thread, struct sp_sampled_regi
 {
 	struct sp_raw_location l;
 	struct sp_raw_frame f[SP_MARKS];
-	uint32_t node[2]; /* parent and region */
+	uint32_t node[2]; /* fields: parent and region */
 	size_t n = 0;
 	if (!thread || !sp_target_read(m->target, thread, &l, offsetof(struct sp_raw_location, last)) ||
 	    l.top <= l.base)

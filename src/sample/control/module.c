@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The door `spartito._sample`: stacks in other processes, for whoever shows them and for tests. */
+/* The extension module `spartito._sample`: stacks of other processes, for tools that show them and for tests. */
 #include <Python.h>
 
 #include <errno.h>
@@ -16,14 +16,14 @@ enum { ROOM_THREADS = 4096, TRIES = 8 };
 struct process {
 	PyObject_HEAD struct sp_target target;
 	struct sp_python *python;         /* owned; NULL: closed */
-	struct sp_native *native;         /* owned; NULL: not asked for */
+	struct sp_native *native;         /* owned; NULL: not requested */
 	struct sp_python_thread *threads; /* owned */
 };
 
 static PyObject *raise(int error, const char *why)
 {
-	/* made here: before 3.12 one made of its arguments later would be caught as OSError alone, and not as its
-	 * subclass */
+	/* the exception is created here: before 3.12, if it is created later from its arguments, it is caught only as
+	 * OSError, not as its subclass */
 	PyObject *e = PyObject_CallFunction(PyExc_OSError, "is", -error, why);
 	if (e) {
 		PyErr_SetObject((PyObject *)Py_TYPE(e), e);
@@ -94,7 +94,7 @@ static PyObject *frame_row(const struct sp_python_frame *f)
 	                     PyBool_FromLong(f->entry), (unsigned long long)f->frame);
 }
 
-/* The list of n frames, of which there is room for some. None: they could not be read. */
+/* The list of n frames, of which the first `room` are available. None: they could not be read. */
 static PyObject *frame_list(const struct sp_python_frame *frames, int room, int n)
 {
 	if (n < 0)
@@ -125,7 +125,7 @@ static bool is_depth(int depth)
 	return depth >= 1 && depth <= 1 << 20;
 }
 
-/* Those that Python knows; how many, or a negative errno. */
+/* Lists the threads that Python knows. Returns their number, or a negative errno. */
 static int list_threads(struct process *self)
 {
 	int n = sp_python_threads(self->python, self->threads, ROOM_THREADS);
@@ -174,14 +174,14 @@ static const char *const states[SP_STATES] = {[SP_STATE_RUNNING] = "running",
                                               [SP_STATE_SYSCALL] = "system call",
                                               [SP_STATE_IDLE] = "idle"};
 
-/* Of n threads that Python knows, or an error. */
+/* The stack of a thread; n: number of threads that Python knows, or an error. */
 static int stack_of(struct process *self, int n, pid_t tid, struct sp_python_frame *frames, size_t depth)
 {
 	const int known = n < 0 ? 0 : n < ROOM_THREADS ? n : ROOM_THREADS;
 	return sp_python_stack_of(self->python, self->threads, (size_t)known, tid, frames, depth);
 }
 
-/* A row of look(); NULL: the thread has ended, or an exception. */
+/* A row of `look()`. NULL without an exception: the thread has ended. */
 static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_python_frame *frames, int depth)
 {
 	struct sp_thread_times times;
@@ -238,7 +238,8 @@ struct mixed {
 	bool complete;
 };
 
-/* Both stacks of a thread at one moment; n_threads: that Python knows. 0 or a negative errno. */
+/* Reads both stacks of a thread as one consistent snapshot; n_threads: number of threads that Python knows. Returns 0
+ * or a negative errno. */
 static int mixed_at(struct process *self, pid_t tid, int n_threads, struct mixed *l, size_t depth)
 {
 	int r = sp_target_times(&self->target, tid, &l->times);

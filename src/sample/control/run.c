@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the launcher asks for at the door `spartito._sample`. */
+/* The functions of `spartito._sample` for the launcher. */
 #include "sample/control/run.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ PyObject *sp_run_check(PyObject *self, PyObject *none)
 	return PyUnicode_DecodeFSDefault(why);
 }
 
-/* The texts of a list of bytes, ending with NULL; borrowed from it. */
+/* The texts of a list of bytes objects, ending with NULL; borrowed from the list. */
 static const char **texts_of(PyObject *list)
 {
 	const Py_ssize_t n = PyList_GET_SIZE(list);
@@ -33,13 +33,14 @@ static const char **texts_of(PyObject *list)
 	return texts;
 }
 
-/* The arguments that both have, and of which process; options->dir and ->settings live until it returns. */
+/* Parses the arguments that both functions have, and starts the process; options->dir and ->settings are valid until it
+ * returns. */
 static PyObject *start(PyObject *args, const char *format,
                        pid_t (*how)(const struct sp_sampler_options *o, pid_t target, int *end))
 {
 	struct sp_sampler_options o = {.stop = -1};
 	PyObject *list, *path, *place = NULL;
-	int native, target = 0, end = -1; /* target: of manage(), the process of a notebook */
+	int native, target = 0, end = -1; /* target: for manage(), the process of a notebook */
 	if (!PyArg_ParseTuple(args, format, PyUnicode_FSConverter, &path, &PyList_Type, &list, &o.rate, &native,
 	                      &target, PyUnicode_FSConverter, &place))
 		return NULL;

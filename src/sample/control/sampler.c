@@ -27,29 +27,30 @@
 #include "sample/control/look.h"
 
 #define SECOND UINT64_C(1000000000)
-#define SOON   UINT64_C(1000000) /* ns: a thread that stops late stands no longer */
+#define SOON   UINT64_C(1000000) /* ns; maximum time for which a thread that stops late stays stopped */
 
 enum {
 	MOST_FAILURES =
-	    50, /* looks in a row without any stack, after which it is asked whether the process is the same */
-	MOST_OPEN = 4096, /* descriptors */
-	PATIENCE = 10     /* seconds that an interpreter may take to start */
+	    /* number of successive failed samples after which the sampler checks that the process is still the same */
+	50,
+	MOST_OPEN = 4096, /* maximum number of descriptors */
+	PATIENCE = 10     /* seconds for the start of an interpreter */
 };
 
 struct thread {
 	pid_t tid;
-	int schedstat; /* descriptor; -1: none left */
+	int schedstat; /* descriptor; -1: not open, because of the limit */
 	bool listed;
-	bool begun;                  /* it has a place in the file */
-	bool found;                  /* … and a stack, which its time belongs to */
-	bool runs;                   /* it ran when it was looked at last, or was not looked at yet */
-	bool counted;                /* cpu is where its samples begin */
-	char name[SP_THREAD_NAME];   /* that the file has of it; "": none */
-	uint64_t last;               /* ns: when it was looked at last */
-	uint64_t cpu, ready, slices; /* of its schedstat, then */
-	uint64_t state;              /* of sp_marks_thread() */
+	bool begun;                  /* its thread in the file was begun */
+	bool found;                  /* … and it has a stack, which its time belongs to */
+	bool runs;                   /* it was running at the last sample, or was not sampled yet */
+	bool counted;                /* cpu is the start value for its samples */
+	char name[SP_THREAD_NAME];   /* name in the file; "": no name */
+	uint64_t last;               /* ns; time of its last sample */
+	uint64_t cpu, ready, slices; /* of its schedstat at that time */
+	uint64_t state;              /* from sp_marks_thread() */
 	struct sp_counters counters;
-	struct sp_sampled_thread out; /* of the file; not begun: nothing of it is there yet */
+	struct sp_sampled_thread out; /* its thread in the file; if not `begun`: unused */
 };
 
 struct sampler {
@@ -58,17 +59,17 @@ struct sampler {
 	struct sp_python *python; /* owned; NULL: not found yet */
 	struct sp_native *native; /* owned; NULL: no compiled frames */
 	struct sp_look look;
-	struct sp_raw_header *announced; /* mapped; NULL: the process is not measured */
+	struct sp_raw_header *announced; /* mapped header; NULL: the process is not measured */
 	const char *file;
 	int pidfd;
-	char task[64];          /* directory of its threads */
-	nlink_t links;          /* of that: changes with the number of threads */
+	char task[64];          /* path of the directory of its threads */
+	nlink_t links;          /* link count of that directory: changes with the number of threads */
 	struct thread *threads; /* owned */
 	size_t n, room;
 	pid_t *ids; /* owned */
 	size_t id_room;
-	uint64_t begun, tick, next, synced; /* ns; tick: of the last look */
-	uint64_t asked;                     /* ns: when it was asked last whether the process is the same */
+	uint64_t begun, tick, next, synced; /* ns; tick: time of the last sample */
+	uint64_t asked;                     /* ns; time of the last check that the process is the same */
 	uint64_t samples, unread, late;
 	unsigned failures;
 	char *library; /* owned */
@@ -81,7 +82,7 @@ static uint64_t now_ns(void)
 	return sp_clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- META records ---- */
 
 static void __attribute__((format(printf, 2, 3))) meta(const char *key, const char *format, ...)
 {
@@ -113,7 +114,7 @@ static void tell_numbers(const struct sampler *s)
 
 /* ---- threads ---- */
 
-/* Run time, time that it was ready, and how often it got a processor. false: it has ended. */
+/* Reads the run time, the time ready to run, and the number of time slices. Returns false if the thread has ended. */
 static bool read_schedstat(const struct sampler *s, struct thread *t, uint64_t out[3])
 {
 	char text[96];
@@ -133,7 +134,7 @@ static bool read_schedstat(const struct sampler *s, struct thread *t, uint64_t o
 	return n > 0 && sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &out[0], &out[1], &out[2]) == 3;
 }
 
-/* It may get a name, or another one, when it runs already. */
+/* Records the thread's name. A thread may get a name, or a different one, while it runs. */
 static void tell_name(const struct sampler *s, struct thread *t)
 {
 	char name[SP_THREAD_NAME];
@@ -155,8 +156,8 @@ static void thread_end(struct thread *t, uint64_t end)
 		close(t->schedstat);
 }
 
-/* near: where it may be. The system lists threads in the order in which they began, as they stand here: each is found
- * at once behind the one before. */
+/* Finds or adds a thread; near: its probable index. The system lists threads in the order of their begin, as does this
+ * array, so each one is usually found directly after the previous one. */
 static struct thread *thread_of(struct sampler *s, pid_t tid, size_t near, uint64_t now)
 {
 	for (size_t k = 0; k < s->n; k++) {
@@ -166,13 +167,13 @@ static struct thread *thread_of(struct sampler *s, pid_t tid, size_t near, uint6
 	}
 	if (!sp_grow(&s->threads, s->n, &s->room, sizeof *s->threads))
 		return NULL;
-	/* it began between two looks: in the middle, for all we know */
+	/* it began between two samples: assume the middle */
 	s->threads[s->n] = (struct thread){
 	    .tid = tid, .schedstat = -1, .counted = s->samples, .runs = true, .last = now - (now - s->tick) / 2};
 	return &s->threads[s->n++];
 }
 
-/* The list of threads, where it may have changed. */
+/* Reads the list of threads, if it may have changed. */
 static int list_threads(struct sampler *s, uint64_t now)
 {
 	int n;
@@ -204,7 +205,7 @@ static int list_threads(struct sampler *s, uint64_t now)
 	return 0;
 }
 
-/* ---- one look ---- */
+/* ---- one sample ---- */
 
 static void look_at(struct sampler *s, struct thread *t)
 {
@@ -227,7 +228,7 @@ static void look_at(struct sampler *s, struct thread *t)
 	sp_samples_found(&t->out, s->look.frames, s->look.n, s->look.state);
 }
 
-/* Whether it got a processor since it was looked at last; if it did not, it is where it was. */
+/* Whether the thread has run since its last sample; if not, its stack has not changed. */
 static bool has_run(const struct thread *t, const uint64_t now[3])
 {
 	return t->runs || now[0] != t->cpu || now[1] != t->ready || now[2] != t->slices;
@@ -238,8 +239,8 @@ static bool is_paused(const struct sampler *s)
 	return s->announced && s->announced->flags & SP_RAW_FLAG_PAUSED;
 }
 
-/* Returns false when the process is gone. During a pause nothing is looked at, but time, processor time and perf events
- * are counted from here on afterwards. */
+/* Takes one sample of all threads. Returns false if the process has ended. During a pause stacks are not read;
+ * processor time and perf events are only noted, so that counting resumes from here. */
 static bool look(struct sampler *s, uint64_t now)
 {
 	const bool paused = is_paused(s);
@@ -250,12 +251,12 @@ static bool look(struct sampler *s, uint64_t now)
 	const int r = st.st_nlink == s->links ? 0 : list_threads(s, now);
 	if (r == -ENOENT)
 		return false;
-	s->links = r ? 0 : st.st_nlink; /* 0: it is tried again */
+	s->links = r ? 0 : st.st_nlink; /* 0: read the list again next time */
 	for (size_t i = 0; i < s->n; i++) {
 		struct thread *t = &s->threads[i];
 		uint64_t is[3], grown[SP_COUNTERS_MOST];
 		if (!read_schedstat(s, t, is)) {
-			s->links = 0; /* another one may have come in its place */
+			s->links = 0; /* a new thread may have replaced it */
 			continue;
 		}
 		if (paused) {
@@ -308,8 +309,8 @@ static int map_announced(struct sampler *s)
 	return r;
 }
 
-/* Whether the process has the file mapped in which it said that it is to be sampled. One that became another program
- * without a word has not, nor has another process with the same number: of another host, or a later one. */
+/* Whether the process has mapped the file in which it asked to be sampled. A process that has become another program
+ * without notice has not; neither has another process with the same number, from another host or a later one. */
 static bool has_announced(const struct sampler *s)
 {
 	struct sp_mappings m;
@@ -324,14 +325,14 @@ static bool has_announced(const struct sampler *s)
 	return found;
 }
 
-/* Whether the measurement goes on in it. */
+/* Whether the measurement of the process is still running. */
 static bool is_measured(struct sampler *s)
 {
 	if (!s->announced)
 		return s->failures < MOST_FAILURES || sp_target_alive(&s->target);
 	if (s->announced->ended != SP_RAW_RUNNING)
 		return false;
-	/* what sleeps is not looked at, so that it does not fail either */
+	/* sleeping threads are not sampled, so they do not cause failures */
 	if (s->failures < MOST_FAILURES && now_ns() - s->asked < SECOND)
 		return true;
 	s->failures = 0;
@@ -339,8 +340,8 @@ static bool is_measured(struct sampler *s)
 	return has_announced(s);
 }
 
-/* The next tick, moved a little by chance: a program that does the same at each tenth of a second is seen in all that
- * it does. Ticks that are over are passed over, and counted. */
+/* The time of the next tick, with a small random offset, so that a program with a fixed period is sampled at all of its
+ * phases. Missed ticks are skipped and counted. */
 static uint64_t schedule(struct sampler *s, uint64_t now)
 {
 	const uint64_t period = SECOND / s->o->rate;
@@ -353,7 +354,7 @@ static uint64_t schedule(struct sampler *s, uint64_t now)
 	return s->next + period / 4 - (period / 2 * (s->random >> 16) >> 16);
 }
 
-/* Until the next tick. false: the process has ended, or it is to end. */
+/* Waits for the next tick. Returns false if the process has ended, or the sampler has to end. */
 static bool wait_for_tick(struct sampler *s, uint64_t at)
 {
 	struct pollfd fds[2] = {{s->pidfd, POLLIN, 0}, {s->o->stop, POLLIN, 0}};
@@ -416,7 +417,7 @@ static bool take_library(void *arg, const struct sp_raw_def *d, const char *text
 	return true;
 }
 
-/* The directory of the standard library, as the process said; NULL: it did not. */
+/* The directory of the standard library, as the process recorded it; NULL: not recorded. */
 static char *library_of(const struct sampler *s)
 {
 	char path[4400], *found = NULL;
@@ -458,8 +459,10 @@ static int open_look(struct sampler *s)
 static int open_all(struct sampler *s, pid_t pid, char *why, size_t n)
 {
 	if (pid == getpid())
-		return -ESRCH; /* a process of another host has our number, and we would have its file mapped, too */
-	/* first: it is of the process that the rest is asked of, as long as that rest fits */
+		/* the file is of a process on another host that has the same process id as this sampler, which has
+		 * mapped the file itself */
+		return -ESRCH;
+	/* open the pidfd first: as long as the following checks succeed, it belongs to the process that they checked */
 	s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int r = s->file ? map_announced(s) : 0;
 	if (!r)
@@ -470,7 +473,7 @@ static int open_all(struct sampler *s, pid_t pid, char *why, size_t n)
 	if (!r)
 		r = open_python(s, why, n);
 	if (r == -ESRCH)
-		return r; /* it has ended, and nothing was seen of it */
+		return r; /* the process has ended without a sample */
 	int file = open_file(s);
 	if (!r)
 		r = file ? file : open_look(s);
@@ -486,7 +489,7 @@ static int open_all(struct sampler *s, pid_t pid, char *why, size_t n)
 static void close_all(struct sampler *s)
 {
 	uint64_t end = now_ns();
-	/* what came after the measurement's end is none of it */
+	/* time after the end of the measurement does not count */
 	if (s->announced && s->announced->ended != SP_RAW_RUNNING && s->announced->last.mono_ns < end &&
 	    s->announced->last.mono_ns > s->begun)
 		end = s->announced->last.mono_ns;

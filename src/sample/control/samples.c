@@ -16,13 +16,13 @@
 enum { FIRST_LINES = 4 << 10, LAST_LINES = 256 << 10, FIRST_TABLE = 64 };
 
 struct sp_sampled_line {
-	struct sp_raw_line *row; /* NULL: free */
+	struct sp_raw_line *row; /* NULL: unused */
 };
 
 /* ---- the file ---- */
 
-static unsigned counters; /* columns behind those of samples */
-static bool measured;     /* the process has a part of Spartito in it, which is none of the program */
+static unsigned counters; /* number of columns after those of samples */
+static bool measured;     /* the process has Spartito's modules loaded, which do not belong to the program */
 
 static void define_columns(const char *metrics)
 {
@@ -42,7 +42,7 @@ static void define_columns(const char *metrics)
 	for (int i = 0; i < SP_SAMPLE_COLUMNS; i++)
 		sp_define_metric(columns[i].name, columns[i].unit, columns[i].exponent, columns[i].what,
 		                 SP_RAW_METRIC_SAMPLE | SP_RAW_METRIC_OWN);
-	/* where calls are recorded, the process counts for them itself */
+	/* if calls are recorded, the process reads the counters itself */
 	counters = sp_process.settings.instrument ? 0 : sp_counters_define(metrics);
 }
 
@@ -125,7 +125,7 @@ static bool table_grow(struct sp_sampled_thread *t)
 	return true;
 }
 
-/* NULL: no room. */
+/* Makes a row; NULL: no room. */
 static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 {
 	struct sp_raw_chunk *c = t->line_chunk;
@@ -147,7 +147,7 @@ static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 	return (struct sp_raw_line *)(c + 1) + c->used++;
 }
 
-/* The row of a line, made at first use; NULL: no room. */
+/* Finds or makes the row of a line; NULL: no room. */
 static struct sp_raw_line *row_of(struct sp_sampled_thread *t, uint32_t region, uint32_t line)
 {
 	if (t->table_used * 2 >= t->table_size && !table_grow(t))
@@ -204,7 +204,7 @@ static bool room_for(struct sp_sampled_thread *t, size_t n)
 	return nodes && lines && told;
 }
 
-/* The nodes from the outermost frame inwards; where there is no room for another, the rest shares one. */
+/* Finds or makes the nodes, from the outermost frame inwards; without room for more, the rest shares one node. */
 static void find_nodes(struct sp_sampled_thread *t, const struct sp_sampled_frame *frames, size_t n)
 {
 	struct sp_raw_node *at = t->location->root;
@@ -223,14 +223,14 @@ static void find_nodes(struct sp_sampled_thread *t, const struct sp_sampled_fram
 	}
 }
 
-/* Whether the trace has other lines than those from which the frames now call. */
+/* Whether the lines at which the frames call differ from those in the trace. */
 static bool calls_from_elsewhere(const struct sp_sampled_thread *t)
 {
 	const size_t callers = t->depth ? t->depth - 1 : 0, both = callers < t->told ? callers : t->told;
 	return callers > t->told || (both && memcmp(t->call_lines, t->told_lines, both * sizeof *t->call_lines));
 }
 
-/* The line that runs of the innermost frame that is recorded; 0: none to be told. */
+/* The running line of the innermost recorded frame; 0: not recorded. */
 static uint32_t innermost_line(const struct sp_sampled_thread *t, const struct sp_sampled_frame *frames, size_t n)
 {
 	size_t i = 0;
@@ -239,7 +239,7 @@ static uint32_t innermost_line(const struct sp_sampled_thread *t, const struct s
 	return i < n && t->depth && t->nodes[t->depth - 1]->region == frames[i].region->id ? frames[i].line : 0;
 }
 
-/* A function that is open several times has the time in the lines of its innermost call only. */
+/* Finds the rows of the lines. In a recursive function only the innermost call's line gets the time. */
 static void find_lines(struct sp_sampled_thread *t, const struct sp_sampled_frame *frames, size_t n)
 {
 	static uint64_t stack;
@@ -275,9 +275,9 @@ void sp_samples_found(struct sp_sampled_thread *t, const struct sp_sampled_frame
 	t->told_state = state;
 }
 
-enum { LINES = 400 /* in a record */ };
+enum { LINES = 400 /* maximum number of lines in a record */ };
 
-/* The lines that differ from those of the sample before, from the first to the last one. */
+/* Writes the lines that differ from those of the previous sample, from the first to the last such line. */
 static void tell_lines(struct sp_sampled_thread *t, uint64_t now)
 {
 	size_t first = 0, end = t->depth - 1;
@@ -296,7 +296,7 @@ static void tell_lines(struct sp_sampled_thread *t, uint64_t now)
 	t->told = t->told > end ? t->told : end;
 }
 
-/* A SAMPLE of what was found last. */
+/* Writes a SAMPLE event of the last sample. */
 static void tell(struct sp_sampled_thread *t, uint64_t cpu, uint64_t now)
 {
 	uint64_t payload[4 + SP_COUNTERS_MOST] = {t->node, t->state, cpu, t->line | (uint64_t)t->again << 32};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The raw file that is made of samples: a call tree for each thread of the process, whose numbers are those of the
- * times at which it was looked at. */
+/* The raw file of samples: a call tree for each thread of the process. The numbers of a node count the samples. */
 #ifndef SP_SAMPLE_CONTROL_SAMPLES_H
 #define SP_SAMPLE_CONTROL_SAMPLES_H
 
@@ -8,25 +7,25 @@
 #include "sample/control/counters.h"
 #include "sample/target.h"
 
-/* A function that was seen. */
+/* A function that occurred in a sample. */
 struct sp_sampled_region {
 	uint32_t id;     /* 0: it could not be defined */
-	bool left_out;   /* by the filter: what it does is its caller's */
-	uint64_t looked; /* number of the stack in which it was met last */
+	bool left_out;   /* excluded by the filter: its time counts for its caller */
+	uint64_t looked; /* number of the last stack that contained it */
 };
 
 struct sp_sampled_frame {
 	struct sp_sampled_region *region;
-	uint32_t line; /* that runs; 0: none to be told */
+	uint32_t line; /* line that is running; 0: not recorded */
 };
 
-struct sp_sampled_line; /* of a thread's table */
+struct sp_sampled_line; /* an entry of a thread's table */
 
 /* A thread of the process. */
 struct sp_sampled_thread {
 	struct sp_thread *location;
-	struct sp_raw_node **nodes; /* owned; the stack seen last, outermost first */
-	struct sp_raw_line **lines; /* owned; its lines, NULL: none */
+	struct sp_raw_node **nodes; /* owned; the stack of the last sample, outermost first */
+	struct sp_raw_line **lines; /* owned; its lines; NULL: not recorded */
 	size_t depth, room;
 	struct sp_sampled_line *table; /* owned */
 	size_t table_size, table_used;
@@ -34,18 +33,18 @@ struct sp_sampled_thread {
 	uint32_t line_chunks;
 	enum sp_thread_state state, told_state;
 	uint32_t node, line; /* of the innermost frame; 0: none */
-	bool tell;           /* something of it is not in the trace yet */
+	bool tell;           /* the last sample differs from what is in the trace */
 	uint32_t *call_lines,
-	    *told_lines; /* owned; from which line frames call the next one: now, and as the trace has it */
-	size_t told;     /* lines that it has */
-	uint32_t again;  /* looks since the last one that is in the trace */
-	uint64_t grown[SP_COUNTERS_MOST]; /* counters, since the look before */
-	/* what was seen of that stack and state and is not in the file yet; wall and cpu are ns */
+	    *told_lines; /* owned; lines at which frames call the next one: of the last sample, and as in the trace */
+	size_t told;     /* number of lines in the trace */
+	uint32_t again;  /* number of samples since the last one that is in the trace */
+	uint64_t grown[SP_COUNTERS_MOST]; /* growth of counters since the previous sample */
+	/* numbers of that stack and state that are not in the file yet; wall and cpu are ns */
 	uint64_t wall, cpu, samples;
 	uint64_t counted[SP_COUNTERS_MOST];
 };
 
-/* The file's columns, from 0. */
+/* Columns of the file, from 0. */
 enum sp_sample_column {
 	SP_SAMPLE_COUNT,
 	SP_SAMPLE_CPU,
@@ -53,25 +52,27 @@ enum sp_sample_column {
 	SP_SAMPLE_COLUMNS = SP_SAMPLE_STATES + SP_STATES
 };
 
-/* Begins the file of process pid in the experiment dir; file: the name of the process's own raw file, or NULL.
- * settings: name and value in turns, ending with NULL: memory, when_full, instrument and those of the filter. 0 or a
- * negative errno. */
+/* Begins the file of samples of process pid in the experiment dir. file: name of the process's own raw file, or NULL.
+ * settings: alternating names and values, ending with NULL: memory, when_full, instrument and those of the filter.
+ * Returns 0 or a negative errno. */
 int sp_samples_begin(const char *dir, const char *const *settings, const char *library, pid_t pid, const char *file);
 void sp_samples_end(uint64_t end);
-/* A place for a function; NULL: no memory. Texts are UTF-8. */
+/* Makes an entry for a function; NULL: no memory. Texts are UTF-8. */
 struct sp_sampled_region *sp_samples_region(const char *module, const char *name, const char *file, uint32_t line,
                                             unsigned flags);
 bool sp_samples_left_out(const char *module, const char *name, const char *file);
 
-/* Times are ticks of the monotonic clock, ns. false: no room. */
+/* Begins a thread. begin: ticks of the monotonic clock, ns. Returns false if there is no memory. */
 bool sp_samples_thread(struct sp_sampled_thread *t, pid_t tid, uint64_t begin);
 void sp_samples_thread_end(struct sp_sampled_thread *t, uint64_t end);
-/* The thread was found like this, innermost frame first. What was known of it before goes into the file. */
+/* Sets the stack (innermost frame first) and state of the current sample, after writing the numbers of the previous one
+ * into the file. */
 void sp_samples_found(struct sp_sampled_thread *t, const struct sp_sampled_frame *frames, size_t n,
                       enum sp_thread_state state);
-/* Adds to the stack found last, and tells in the trace what of it is new. */
+/* Adds time (wall and cpu: ns) and samples to the last stack; writes a sample into the trace if it differs from the
+ * previous one. now: ns. */
 void sp_samples_add(struct sp_sampled_thread *t, uint64_t wall, uint64_t cpu, uint64_t samples, uint64_t now);
-/* The same of perf events. */
+/* Adds counts of perf events to the last stack. */
 void sp_samples_count(struct sp_sampled_thread *t, const uint64_t *counted);
 void sp_samples_flush(struct sp_sampled_thread *t);
 

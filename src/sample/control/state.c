@@ -3,14 +3,14 @@
 
 #include <sys/syscall.h>
 
-/* Calls in which nothing is done: the thread waits for something that another one, or time, brings. */
+/* Whether a system call only waits, for another thread or for time to pass. */
 static bool waits(int32_t number)
 {
 	switch (number) {
 	case SYS_futex:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:
-	case SYS_restart_syscall: /* one of them, or poll(), that was stopped in between */
+	case SYS_restart_syscall: /* a restarted one of them, or poll() */
 	case SYS_ppoll:
 	case SYS_pselect6:
 	case SYS_epoll_pwait:
@@ -44,7 +44,7 @@ static bool waits(int32_t number)
 	}
 }
 
-/* Is asking for the interpreter's lock the last that the interpreter did? */
+/* Whether requesting the interpreter's lock is the innermost thing that the interpreter does. */
 static bool asks(const struct sp_native_frame *native, size_t n)
 {
 	size_t i = 0;
@@ -58,7 +58,7 @@ enum sp_thread_state sp_thread_state(const struct sp_python *python, const struc
 {
 	if (native && asks(native, n_native))
 		return SP_STATE_GIL;
-	/* it may have been woken after its letter was read */
+	/* the thread may have been woken after its letter was read */
 	if (times->letter == 'R' || (times->letter == 'S' && times->syscall == -1 && !times->sp))
 		return SP_STATE_RUNNING;
 	if (times->syscall == SYS_futex && python && sp_python_in_lock(python, times->arguments[0]))

@@ -4,9 +4,9 @@
 
 #include "sample/native/native.h"
 
-/* What a thread does, by what the kernel says of it: its letter and its system call, a futex of the interpreter's lock
- * among them. python: NULL, where it is not known. native: its compiled frames, by which the wait for a lock of a
- * sub-interpreter's own is known too; NULL without. */
+/* The state of a thread, from what the kernel reports: its letter and its system call, among them the futex of the
+ * interpreter's lock. python: NULL if it is not known. native: its compiled frames, or NULL; they also show waits for
+ * the separate lock of a sub-interpreter. */
 enum sp_thread_state sp_thread_state(const struct sp_python *python, const struct sp_thread_times *times,
                                      const struct sp_native_frame *native, size_t n_native);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* System calls that a stop makes fail, or of which it makes less, though no signal came: what has to be done that the
- * program does not see that. */
+/* System calls that a stop makes fail or shortens although there was no signal: how to hide that from the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,10 +15,10 @@
 #include "sample/native/private.h"
 
 enum {
-	SYSCALL_BYTES = 2, /* of the instruction */
-	PIECES = 1024      /* of a vector, UIO_MAXIOV */
+	SYSCALL_BYTES = 2, /* length of the syscall instruction */
+	PIECES = 1024      /* maximum length of a vector, UIO_MAXIOV */
 };
-#define MOST_BYTES UINT64_C(0x7ffff000) /* that one call moves */
+#define MOST_BYTES UINT64_C(0x7ffff000) /* maximum number of bytes of one call */
 
 ssize_t sp_stop_text(const char *path, char *text, size_t n)
 {
@@ -31,10 +30,10 @@ ssize_t sp_stop_text(const char *path, char *text, size_t n)
 	return got;
 }
 
-/* ---- that fail ---- */
+/* ---- calls that fail ---- */
 
-/* A stop ends some system calls with EINTR that the kernel does not begin anew by itself, though no handler ran
- * (signal(7)). All of these have done nothing by then, so that they can be begun anew from here. */
+/* A stop ends some system calls with EINTR that the kernel does not restart by itself, even without a handler
+ * (signal(7)). All of these have done nothing by then, so they can be restarted from here. */
 static bool harmless(uint64_t number)
 {
 	static const uint16_t calls[] = {
@@ -60,7 +59,7 @@ static uint64_t hexadecimal_of(const char *text, const char *name)
 	return p ? strtoull(p + strlen(name), NULL, 16) : UINT64_MAX;
 }
 
-/* Does a signal wait that the thread will handle? Then that is what ended the call. */
+/* Whether a signal is pending that the thread will handle: then the signal ended the call. */
 static bool has_signal(const struct sp_stop *s)
 {
 	char path[64], text[4096];
@@ -82,18 +81,18 @@ bool sp_call_failed(const struct sp_stop *s, const struct user_regs_struct *u)
 	return (int64_t)u->orig_rax >= 0 && (int64_t)u->rax == -EINTR && harmless(u->orig_rax) && !has_signal(s);
 }
 
-/* ---- of which less is made ---- */
+/* ---- calls that are shortened ---- */
 
-/* Who writes a lot into a pipe that is full, or into a connection, gets told by a stop that less was written, where
- * otherwise all of it would be. Then the call goes on with what is left, and in the end the thread is told the whole. A
- * vector of buffers goes on with one buffer after the other, so that nothing has to be written into the process. */
+/* A thread that writes much data into a full pipe or a connection would see a short write after a stop; without the
+ * stop everything would be written. The call is therefore continued with the rest, and finally returns the total. A
+ * vector of buffers is continued one buffer at a time, so that nothing has to be written into the process. */
 
 static bool is_vector(uint64_t number)
 {
 	return number == SYS_writev || number == SYS_sendmsg || number == SYS_recvmsg;
 }
 
-/* The buffers of a call that takes several; how many. */
+/* Reads the buffers of a call with several buffers. Returns their number. */
 static size_t vector_of(const struct sp_stop *s, struct iovec pieces[PIECES])
 {
 	const struct sp_call *c = &s->call;
@@ -108,7 +107,7 @@ static size_t vector_of(const struct sp_stop *s, struct iovec pieces[PIECES])
 	return n <= PIECES && sp_target_read(s->t, at, pieces, n * sizeof *pieces) ? n : 0;
 }
 
-/* How much it was to move; 0: what it did is what it does. */
+/* The requested number of bytes; 0: the call is complete with what it did. */
 static uint64_t asked_for(const struct sp_stop *s)
 {
 	const struct sp_call *c = &s->call;
@@ -142,7 +141,7 @@ static uint64_t asked_for(const struct sp_stop *s)
 	return vector ? all : c->arguments[2];
 }
 
-/* Nobody expects all of it at once from a descriptor that does not wait. */
+/* Whether the descriptor is blocking: a non-blocking one may always transfer less. */
 static bool waits(const struct sp_stop *s)
 {
 	char path[64], text[256];
@@ -153,8 +152,8 @@ static bool waits(const struct sp_stop *s)
 	return flags && !(strtoul(flags + strlen("flags:"), NULL, 8) & O_NONBLOCK);
 }
 
-/* A call that begins anew, by the kernel's doing or by that of the look before, stands at its instruction with its
- * number in rax until the thread is back in the program. That is no number of bytes. */
+/* Whether the call has ended, so that rax is its result. A call that is restarted, by the kernel or by the previous
+ * sample, is at its instruction with its number in rax until the thread is back in the program. */
 static bool has_ended(const struct sp_stop *s, const struct user_regs_struct *u)
 {
 	unsigned char code[SYSCALL_BYTES];
@@ -172,7 +171,8 @@ bool sp_call_shortened(struct sp_stop *s, const struct user_regs_struct *u)
 	return s->call.done < s->call.all && has_ended(s, u) && !has_signal(s) && waits(s);
 }
 
-/* Of a vector: the rest of the buffer that it has come to, as a call of one. How many bytes. */
+/* Sets the registers for the rest of the current buffer of a vector, as a call with one buffer. Returns its number of
+ * bytes. */
 static uint64_t rest_of_vector(const struct sp_stop *s, struct user_regs_struct *u)
 {
 	static const uint64_t one[][2] = {
@@ -190,7 +190,7 @@ static uint64_t rest_of_vector(const struct sp_stop *s, struct user_regs_struct 
 			u->orig_rax = one[k][1];
 	u->rsi = (uint64_t)(uintptr_t)pieces[i].iov_base + before;
 	u->rdx = pieces[i].iov_len - before;
-	u->r10 = c->arguments[2]; /* flags; what else stands in the message went with its first byte */
+	u->r10 = c->arguments[2]; /* flags; the other parts of the message were sent with its first byte */
 	u->r8 = u->r9 = 0;
 	return u->rdx;
 }
@@ -205,7 +205,7 @@ uint64_t sp_call_rest(const struct sp_stop *s, struct user_regs_struct *u)
 	if (is_vector(c->number)) {
 		rest = rest_of_vector(s, u);
 	} else if (c->number == SYS_sendfile) {
-		u->r10 = rest; /* the kernel has moved the place in the file */
+		u->r10 = rest; /* the kernel has advanced the position in the file */
 	} else if (c->number == SYS_getrandom) {
 		u->rdi += c->done;
 		u->rsi = rest;

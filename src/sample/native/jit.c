@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Code that was made at run time: what it is called, by the list that compilers at run time write for perf(1), and who
- * called it, though it has no tables. */
+/* Code made at run time: its names, from the list that run-time compilers write for perf(1), and its callers, without
+ * unwind tables. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +13,16 @@
 #include "sample/native/private.h"
 
 enum {
-	MOST_TEXT = 64 << 20, /* bytes of a list */
-	FARTHEST = 1 << 20,   /* bytes of one frame */
-	LONGEST_CALL = 7      /* bytes of the instruction */
+	MOST_TEXT = 64 << 20, /* maximum bytes of a list */
+	FARTHEST = 1 << 20,   /* maximum bytes of one frame */
+	LONGEST_CALL = 7      /* bytes of the longest call instruction */
 };
 
-/* A row of the list: BEGIN SIZE name, both in hexadecimal digits. */
+/* An entry of the list: BEGIN SIZE name, numbers in hexadecimal. */
 struct sp_jit_name {
 	uint64_t begin, end;
-	const char *name; /* in the text */
-	size_t number;    /* of its line: the code of an earlier one with the same begin is gone */
+	const char *name; /* points into the text */
+	size_t number;    /* line number: a later line with the same begin replaces an earlier one */
 };
 
 /* ---- names ---- */
@@ -49,7 +49,7 @@ static void read_names(struct sp_jit *j)
 		char *name;
 		end = line + strcspn(line, "\n");
 		if (!*end)
-			break; /* it is being written */
+			break; /* it is still being written */
 		*end++ = 0;
 		const uint64_t begin = strtoull(line, &name, 16), bytes = *name == ' ' ? strtoull(name, &name, 16) : 0;
 		if (*name != ' ' || !name[1] || !bytes || begin + bytes < begin ||
@@ -61,7 +61,7 @@ static void read_names(struct sp_jit *j)
 		qsort(j->names, j->n, sizeof *j->names, by_begin);
 }
 
-/* The list of the process; a descriptor, or -1. Its own user, or root, has written it. */
+/* Opens the list of the process. Returns a descriptor, or -1. The list must belong to the process's user or root. */
 static int open_list(const struct sp_target *t, struct stat *list)
 {
 	char path[96];
@@ -114,12 +114,12 @@ const char *sp_jit_name(const struct sp_jit *j, uint64_t address, uint64_t *begi
 
 /* ---- callers ---- */
 
-/* Does a call end where these bytes end? */
+/* Whether a call instruction ends at `end`. */
 static bool ends_with_call(const unsigned char *end)
 {
 	if (end[-5] == 0xe8)
 		return true;
-	/* call *: a register; memory without, with a short, with a long displacement */
+	/* indirect calls: register; memory without, with a short, with a long displacement */
 	static const struct {
 		unsigned char bytes, mode;
 	} forms[] = {{2, 3}, {2, 0}, {3, 1}, {6, 2}, {3, 0}, {4, 1}, {7, 2}};
@@ -143,8 +143,8 @@ bool sp_jit_step(const struct sp_objects *o, struct sp_registers *r, sp_unwind_r
 {
 	const uint64_t sp = r->value[SP_REG_RSP], bp = r->value[SP_REG_RBP];
 	const bool based = r->known >> SP_REG_RBP & 1 && bp >= sp && bp - sp < FARTHEST && bp % 8 == 0;
-	/* it keeps a base, as compilers are told to for perf; or it has one word, or nothing, on the stack, as
-	 * trampolines */
+	/* either it has a frame pointer, which compilers have to use for perf; or, like trampolines, one word or
+	 * nothing on the stack */
 	const uint64_t places[] = {based ? bp + 8 : 0, sp + 8, sp};
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		uint64_t back, base;

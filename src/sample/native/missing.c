@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where there is no libdw, or no unwinding for the machine's processor. */
+/* Replaces the folder in a build without libdw, or for processors without unwinding. */
 #include <errno.h>
 #include <stdio.h>
 

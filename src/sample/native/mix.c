@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sample/native/native.h"
 
-/* Runs of the evaluator that have no Python frame (yet, or any more), which are the innermost ones, as far as both
- * stacks are whole. */
+/* The number of evaluator calls without a Python frame (yet, or any more). They are the innermost ones, if both stacks
+ * are complete. */
 static size_t without_frames(const struct sp_python_frame *python, size_t n_python,
                              const struct sp_native_frame *native, size_t n_native)
 {
@@ -24,7 +24,7 @@ static void put(struct sp_mixed_frame *out, size_t room, size_t *n, const struct
 size_t sp_native_mix(const struct sp_python_frame *python, size_t n_python, const struct sp_native_frame *native,
                      size_t n_native, bool complete, bool interpreter, struct sp_mixed_frame *out, size_t room)
 {
-	bool inside = n_python; /* the interpreter's functions were met, or will be */
+	bool inside = n_python; /* functions of the interpreter were found, or will be */
 	size_t n = 0, at = 0, skip = complete ? without_frames(python, n_python, native, n_native) : 0;
 	for (size_t i = 0; i < n_native; i++) {
 		const struct sp_native_function *f = native[i].function;

@@ -12,19 +12,19 @@
 #include "sample/native/private.h"
 
 enum {
-	COPY = 1 << 18,    /* bytes of the stack's top that are copied at most */
-	UNKNOWN = 1 << 15, /* of a stack whose end is not known yet */
-	FAR = 1 << 12,     /* what is above is read in pieces of it */
-	STACKS = 256,      /* threads whose stacks' ends are remembered */
+	COPY = 1 << 18,    /* maximum bytes copied from the stack's top */
+	UNKNOWN = 1 << 15, /* bytes copied if the stack's end is unknown */
+	FAR = 1 << 12,     /* the rest of the stack is read in pieces of this size */
+	STACKS = 256,      /* number of threads whose stack end is stored */
 	PENDING = 32,
-	CLOSING = 50,    /* times that one is waited for at the end */
+	CLOSING = 50,    /* rounds of waiting for a stopped thread at the end */
 	OUTERMOST = 256, /* bytes of the outermost frame */
-	RED_ZONE = 128   /* bytes below the stack pointer that belong to it */
+	RED_ZONE = 128   /* bytes below the stack pointer that belong to the frame */
 };
 
 struct stack {
 	pid_t thread;
-	uint64_t end; /* above its outermost frame */
+	uint64_t end; /* address after its outermost frame */
 };
 
 struct sp_native {
@@ -32,18 +32,18 @@ struct sp_native {
 	bool stop;
 	struct sp_objects objects;
 	struct sp_native_counts counts;
-	struct stack stacks[STACKS]; /* by a hash of the thread */
+	struct stack stacks[STACKS]; /* hash table by thread */
 	struct sp_stop pending[PENDING];
 	size_t n_pending;
-	sigset_t mask; /* of the calling thread, before */
+	sigset_t mask; /* signal mask of the calling thread before opening */
 
-	/* the look */
+	/* the current sample */
 	struct sp_stop look;
-	bool stands; /* was stopped */
+	bool stands; /* it was stopped */
 	uint64_t since;
 	struct sp_thread_times times;
 	struct sp_registers registers;
-	uint64_t copy_at, far_at, outermost; /* outermost: stack pointer of the last frame found */
+	uint64_t copy_at, far_at, outermost; /* outermost: stack pointer of the last frame that was found */
 	size_t copy_n;
 	char copy[COPY], far[FAR];
 };
@@ -84,11 +84,11 @@ void sp_native_close(struct sp_native *s)
 {
 	if (!s)
 		return;
-	/* a thread that has got no processor for long still has to be told how its call ended */
+	/* a thread that got no processor for a long time still has to get the result of its call */
 	for (int i = 0; i < CLOSING && (!i || s->n_pending); i++)
 		settle(s, true);
 	sp_objects_close(&s->objects);
-	/* programs that are started afterwards would inherit it, and never hear of their children */
+	/* child programs would inherit the mask, and never get SIGCHLD */
 	if (!sigismember(&s->mask, SIGCHLD)) {
 		sigset_t child;
 		sigemptyset(&child);
@@ -109,14 +109,14 @@ const struct sp_native_counts *sp_native_counts(const struct sp_native *s)
 	return &s->counts;
 }
 
-/* ---- looking ---- */
+/* ---- sampling ---- */
 
 static struct stack *stack_of(struct sp_native *s, pid_t thread)
 {
 	return &s->stacks[(unsigned)thread % STACKS];
 }
 
-/* As much of the stack's top as there is. */
+/* Copies the available part of the stack's top. */
 static void copy_stack(struct sp_native *s)
 {
 	uint64_t sp = s->registers.value[SP_REG_RSP] - RED_ZONE;
@@ -216,9 +216,9 @@ static const struct sp_place *place_at(struct sp_native *s, uint64_t pc)
 	return p || !sp_objects_look(&s->objects, true) ? p : sp_objects_at(&s->objects, pc);
 }
 
-/* ---- a caller whose frame register is not known ---- */
+/* ---- callers without a known frame register ---- */
 
-/* Does the call before a return address go to a function? Only one that says where it goes tells. */
+/* Whether the call before a return address goes to a function. Only direct calls are recognized. */
 static bool calls(struct sp_native *s, uint64_t back, uint64_t function)
 {
 	unsigned char code[5], stub[16];
@@ -230,7 +230,7 @@ static bool calls(struct sp_native *s, uint64_t back, uint64_t function)
 	at = back + (uint64_t)(int64_t)to;
 	if (at == function)
 		return true;
-	/* through the linker's table: [endbr64] [bnd] jmp *there(%rip) */
+	/* through the procedure linkage table: [endbr64] [bnd] jmp *there(%rip) */
 	if (!sp_target_read(s->t, at, stub, sizeof stub))
 		return false;
 	size_t i = stub[0] == 0xf3 && stub[1] == 0x0f ? 4 : 0;
@@ -240,8 +240,8 @@ static bool calls(struct sp_native *s, uint64_t back, uint64_t function)
 	       sp_target_read(s->t, at + i + 6 + (uint64_t)(int64_t)to, &word, sizeof word) && word == function;
 }
 
-/* A thread in a system call does not tell its rbp, and what it called need not have saved it. Then its return address
- * is looked for on the stack, behind a call to this very function. */
+/* The kernel does not report rbp of a thread in a system call, and the functions it called need not have saved it. Then
+ * search the stack for a return address after a call of exactly this function. */
 static bool find_base(struct sp_native *s, const struct sp_place *p, struct sp_registers *r)
 {
 	const struct sp_row *row = &p->row;
@@ -263,7 +263,7 @@ static bool find_base(struct sp_native *s, const struct sp_place *p, struct sp_r
 static size_t walk(struct sp_native *s, struct sp_native_frame *out, size_t room, bool *complete)
 {
 	struct sp_registers r = s->registers;
-	bool exact = true; /* pc is that of an instruction, not the one behind a call */
+	bool exact = true; /* pc is the address of an instruction, not a return address */
 	size_t n = 0;
 	*complete = false;
 	while (n < room && r.known >> SP_REG_PC & 1 && r.value[SP_REG_PC]) {
@@ -280,7 +280,7 @@ static size_t walk(struct sp_native *s, struct sp_native_frame *out, size_t room
 			return n;
 		if (!(p->jit ? sp_jit_step(&s->objects, &r, read_word, s) : sp_unwind_step(&p->row, &r, read_word, s)))
 			return n;
-		/* only a signal's handler may have another stack */
+		/* only a signal handler may have another stack */
 		if (r.value[SP_REG_RSP] <= sp && !exact)
 			return n;
 	}

@@ -15,10 +15,11 @@
 #include "sample/native/private.h"
 
 enum {
-	MOST_IMAGE = 256 << 20, /* bytes of an object that is read from memory */
-	MOST_PLACES = 1 << 18,  /* then all are forgotten */
-	EVERY = 500,            /* the mappings are read again after so many times what that costs, and */
-	EVERY_AT_ONCE = 20,     /* if something does not fit, after so many */
+	MOST_IMAGE = 256 << 20, /* maximum bytes of an object that is read from memory */
+	MOST_PLACES = 1 << 18,  /* limit; then all are dropped */
+	/* the mappings are read again after this multiple of the time that reading them took, */
+	EVERY = 500,
+	EVERY_AT_ONCE = 20, /* or, if an address did not fit, after this multiple */
 	LEAST_NS = 2000000
 };
 
@@ -45,7 +46,7 @@ static bool starts(const char *text, const char *with)
 static bool is_interpreter(const char *path)
 {
 	const char *name = last_part(path);
-	/* what measures the process runs Python's frames as the interpreter does */
+	/* Spartito's hook runs Python frames as the interpreter does */
 	return starts(name, "libpython") || starts(name, "python") ||
 	       (strstr(path, "/spartito/_measure.") && strstr(name, ".so"));
 }
@@ -56,7 +57,8 @@ static bool is_library(const char *path)
 	return starts(name, "libc.") || starts(name, "libc-") || starts(name, "libpthread") || starts(name, "ld-");
 }
 
-/* What is shared, as some compilers at run time have it to be writable in another place, has a path all the same. */
+/* Shared memory has a path, although it is not a file: some run-time compilers use it to make their code writable at
+ * another address. */
 static bool is_memory(const char *path)
 {
 	return starts(path, "/dev/zero") || starts(path, "/memfd:") || starts(path, "/SYSV");
@@ -83,8 +85,8 @@ static struct sp_object *object_of(struct sp_objects *o, const char *path)
 	return found;
 }
 
-/* The file that the memory at `begin` was loaded from, as far as it was loaded; a descriptor, or -1. For the vDSO, and
- * for files that are deleted. */
+/* Writes the loaded part of the file at `begin` to a temporary file. Returns a descriptor, or -1. Used for the vDSO and
+ * for deleted files. */
 static int image(struct sp_objects *o, uint64_t begin)
 {
 	ElfW(Ehdr) h;
@@ -106,7 +108,7 @@ static int image(struct sp_objects *o, uint64_t begin)
 		if (p[i].p_type == PT_LOAD && p[i].p_offset <= bytes && p[i].p_filesz <= bytes - p[i].p_offset &&
 		    !(p[i].p_flags & PF_W))
 			sp_target_read(o->t, begin + p[i].p_vaddr - first, all + p[i].p_offset, p[i].p_filesz);
-	/* the sections' headers are seldom loaded */
+	/* the section headers are usually not loaded */
 	if (all && (h.e_shoff > bytes || (uint64_t)h.e_shnum * h.e_shentsize > bytes - h.e_shoff)) {
 		h.e_shoff = 0;
 		h.e_shnum = h.e_shstrndx = 0;
@@ -120,7 +122,7 @@ static int image(struct sp_objects *o, uint64_t begin)
 	return fd;
 }
 
-/* The mapping of the object's header: the last before it that begins at the file's begin. */
+/* The mapping of the object's header: the last one before `piece` that maps the file's begin. */
 static const struct sp_mapping *head_of(const struct sp_mappings *m, const struct sp_mapping *piece)
 {
 	for (const struct sp_mapping *p = piece;; p--) {
@@ -146,7 +148,7 @@ static void open_path(struct sp_object *x, const char *path, const char *build_p
 		return;
 	free(x->build);
 	x->build = build;
-	/* where distributions keep the symbols that they strip */
+	/* where distributions install separate symbol files */
 	id = starts(build, "build id ") ? build + strlen("build id ") : "";
 	if (strlen(id) < 4)
 		return;
@@ -160,7 +162,7 @@ static void open_path(struct sp_object *x, const char *path, const char *build_p
 	}
 }
 
-/* Opens the object of a piece of code, and says where it is. */
+/* Opens the object of a range of code, and finds its load address. */
 static void open_object(struct sp_objects *o, struct sp_code *c)
 {
 	struct sp_object *x = c->object;
@@ -175,7 +177,7 @@ static void open_object(struct sp_objects *o, struct sp_code *c)
 	const struct sp_mapping *head = piece ? head_of(&m, piece) : NULL;
 	bool file = piece && !strcmp(piece->path, x->path) && sp_target_file(o->t, piece, path, sizeof path);
 	if (!file && piece && x->path[0] == '/') {
-		/* deleted; this way is open to root alone */
+		/* a deleted file; only root may use this path */
 		snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)o->t->pid, (unsigned long)piece->begin,
 		         (unsigned long)piece->end);
 		file = !access(path, R_OK);
@@ -233,8 +235,7 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 	const uint64_t now = sp_native_now(), pause = o->cost * (again ? EVERY_AT_ONCE : EVERY);
 	if (o->looked && now - o->looked < (pause > LEAST_NS ? pause : LEAST_NS))
 		return false;
-	/* not the time that it takes: where others have the processor, it would seem too costly to be done again soon
-	 */
+	/* processor time, not elapsed time: on a busy machine it would seem too expensive to be repeated soon */
 	const uint64_t ran = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 	if (sp_target_mappings(o->t, &m))
 		return false;
@@ -310,7 +311,7 @@ static bool more_functions(struct sp_objects *o)
 	return true;
 }
 
-/* What is known by the name. */
+/* Sets what follows from the function's name. */
 static void judge(const struct sp_object *x, struct sp_native_function *f)
 {
 	static const char *const asks[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread",
@@ -323,10 +324,10 @@ static void judge(const struct sp_object *x, struct sp_native_function *f)
 		f->begin |= x->library;
 		return;
 	}
-	/* what `python -X perf` puts around each function of Python, which is seen anyway */
+	/* `python -X perf` adds such a trampoline around each Python function, which is found anyway */
 	if (x->jit && starts(f->name, "py::"))
 		f->interpreter = f->begin = true;
-	/* a part of it that is seldom run stands apart: _PyEval_EvalFrameDefault.cold */
+	/* its rarely used part is a separate symbol: _PyEval_EvalFrameDefault.cold */
 	f->evaluator = x->interpreter && starts(f->name, "_PyEval_EvalFrameDefault");
 	for (size_t i = 0; x->interpreter && i < sizeof asks / sizeof *asks; i++)
 		f->gil |= starts(f->name, asks[i]);
@@ -352,7 +353,7 @@ static struct sp_native_function *function_at(struct sp_objects *o, struct sp_ob
 		    (!x->jit || !strcmp(o->functions[at]->name, symbol)))
 			return o->functions[at];
 	struct sp_native_function *f = calloc(1, sizeof *f);
-	/* without the version that the linker's table of all symbols has: clock_nanosleep@@GLIBC_2.17 */
+	/* without the version in the dynamic symbol table: clock_nanosleep@@GLIBC_2.17 */
 	char *name = symbol ? strndup(symbol, x->jit ? strlen(symbol) : strcspn(symbol, "@")) : NULL;
 	if (!f || (symbol && !name)) {
 		free(f);
@@ -366,7 +367,7 @@ static struct sp_native_function *function_at(struct sp_objects *o, struct sp_ob
 	return f;
 }
 
-/* ---- places ---- */
+/* ---- results by address ---- */
 
 static bool more_places(struct sp_objects *o)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread is seized, stopped and let go for each look at it. To keep it seized would spare two system calls, but each
- * of its signals and its end would wait for us, and no debugger could attach. */
+/* A thread is seized, stopped and released for each sample. Keeping it seized would save two system calls, but its
+ * signals and its end would then wait for the sampler, and no debugger could attach. */
 #include <elf.h>
 #include <errno.h>
 #include <pthread.h>
@@ -19,10 +19,10 @@
 #include "sample/native/private.h"
 
 enum {
-	LONGEST_NS = 100000000, /* a thread that waits for the disk does not stop before it is there */
-	TURN_NS = 100000,       /* the least that Linux takes */
+	LONGEST_NS = 100000000, /* ns; limit for waiting: a thread that waits for the disk stops only afterwards */
+	TURN_NS = 100000,       /* ns; the minimum of Linux */
 	SPIN_NS = 30000,
-	SLICE_NS = 1000000 /* SIGCHLD may come for something else */
+	SLICE_NS = 1000000 /* ns; SIGCHLD may arrive for another reason */
 };
 
 /* ---- stopping ---- */
@@ -36,8 +36,8 @@ static bool is_ours(pid_t process)
 	return p && sscanf(p, ") %*c %d", &parent) == 1 && parent == getpid();
 }
 
-/* Has it stopped? 1: yes, 0: not yet; -ESRCH: it has ended. Its end is first told to the tracer, and to its parent only
- * when the tracer has asked: unless that is the same. */
+/* Whether the thread has stopped. Returns 1: yes, 0: not yet; -ESRCH: it has ended. The kernel reports its end first to
+ * the tracer, and to its parent only after the tracer has collected it, unless both are the same process. */
 static int stopped(struct sp_stop *s)
 {
 	siginfo_t i = {0};
@@ -52,16 +52,16 @@ static int stopped(struct sp_stop *s)
 		return -ESRCH;
 	}
 	waitid(P_PID, (id_t)s->thread, &i, WSTOPPED | __WALL | WNOHANG);
-	/* a signal may have come first: it is handed on when the thread goes on */
+	/* a signal may have arrived first: it is delivered when the thread continues */
 	s->in_call = i.si_status == (SIGTRAP | 0x80);
 	s->signal = i.si_status >> 8 == PTRACE_EVENT_STOP || s->in_call ? 0 : i.si_status & 0x7f;
 	s->asked = i.si_status == (SIGTRAP | PTRACE_EVENT_STOP << 8);
 	return 1;
 }
 
-/* One that has a processor stands within some microseconds: who sleeps meanwhile has to get a processor again, and the
- * thread stands for so long. One that has none is waited for: the kernel sends SIGCHLD when it stands, which this
- * thread blocks. */
+/* Waits until the thread has stopped. A running thread stops within microseconds: sleeping meanwhile would mean waiting
+ * for a processor again, and the thread would stay stopped that long. For one that is not running, wait for the SIGCHLD
+ * that the kernel sends when it stops, and which is blocked here. */
 static int wait_for(struct sp_stop *s)
 {
 	sigset_t child;
@@ -84,20 +84,20 @@ static void let_go(const struct sp_stop *s)
 static bool get_registers(pid_t thread, struct user_regs_struct *u)
 {
 	struct iovec all = {u, sizeof *u};
-	/* of a program of 32 bits, they are fewer */
+	/* a 32-bit program has fewer registers */
 	return !ptrace(PTRACE_GETREGSET, thread, (void *)NT_PRSTATUS, &all) && all.iov_len == sizeof *u;
 }
 
 static bool set_registers(pid_t thread, const struct user_regs_struct *u)
 {
-	struct iovec all = {(void *)(uintptr_t)u, sizeof *u}; /* it is only read */
+	struct iovec all = {(void *)(uintptr_t)u, sizeof *u}; /* the kernel only reads it */
 	return !ptrace(PTRACE_SETREGSET, thread, (void *)NT_PRSTATUS, &all);
 }
 
 /* ---- system calls that a stop shortens ---- */
 
-/* r: as of stopped(), of a thread that is to enter the call again. true: it is in there, or has not got a processor to
- * come to it; false: something else came first, and it stands where the call has ended. */
+/* Handles a stop of a thread that has to enter its call again; r: from stopped(). Returns true if it has entered it, or
+ * has not run yet; false if something else happened first: then it is stopped at the end of the call. */
 static bool entered(struct sp_stop *s, int r)
 {
 	s->entering = r == 0;
@@ -108,7 +108,8 @@ static bool entered(struct sp_stop *s, int r)
 	return r == 0;
 }
 
-/* Enters the call again, for what is left of it. false: it stands as it did. */
+/* Makes the thread enter the call again for the rest. Returns false if that is not possible; nothing has changed
+ * then. */
 static bool go_on(struct sp_stop *s, const struct user_regs_struct *now)
 {
 	struct user_regs_struct rest = *now;
@@ -119,7 +120,8 @@ static bool go_on(struct sp_stop *s, const struct user_regs_struct *now)
 	return entered(s, wait_for(s));
 }
 
-/* A piece of it has ended. true: the next one is on its way; otherwise the thread is told the whole. */
+/* Handles the end of a part of the call. Returns true if the next part was started; otherwise the thread gets the total
+ * as its result. */
 static bool piece_ended(struct sp_stop *s, bool now)
 {
 	struct user_regs_struct u;
@@ -134,9 +136,10 @@ static bool piece_ended(struct sp_stop *s, bool now)
 	return false;
 }
 
-/* ---- one look ---- */
+/* ---- one sample ---- */
 
-/* What it was in when it stopped; false: that is not known. */
+/* Finds the system call in which the thread stopped, and prepares to restart or continue it. Returns false if that is
+ * unknown. */
 static bool find_call(struct sp_stop *s, struct user_regs_struct *u)
 {
 	if (!get_registers(s->thread, u))
@@ -162,8 +165,8 @@ static bool read_registers(struct sp_stop *s, struct sp_registers *r)
 	return true;
 }
 
-/* Asks for short turns on the processor, which Linux gives sooner since 6.12: on a busy machine the thread that stands
- * waits for us. No harm where it does not. */
+/* Requests short time slices, which Linux schedules sooner since 6.12: on a busy machine the stopped thread waits for
+ * this one. Older versions ignore it. */
 void sp_stop_prepare(void)
 {
 	struct {
@@ -187,9 +190,9 @@ int sp_stop(struct sp_stop *s, struct sp_registers *r)
 	sigaddset(&child, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &child, NULL);
 	if (ptrace(PTRACE_SEIZE, s->thread, NULL, (void *)(uintptr_t)PTRACE_O_TRACESYSGOOD))
-		return errno == EPERM ? -EBUSY : -errno; /* its memory may be read, so that it is another tracer's */
+		return errno == EPERM ? -EBUSY : -errno; /* its memory is readable, so another tracer must have it */
 	if (ptrace(PTRACE_INTERRUPT, s->thread, NULL, NULL)) {
-		stopped(s); /* it ends */
+		stopped(s); /* it is ending */
 		return -ESRCH;
 	}
 	int got = wait_for(s);
@@ -222,7 +225,7 @@ bool sp_stop_settle(struct sp_stop *s, bool now)
 		return now && sp_stop_settle(s, true);
 	if (r > 0 && s->shortened && piece_ended(s, now))
 		return false;
-	/* one that came to stand after its look */
+	/* a thread that stopped only after its sample */
 	if (r > 0 && !s->shortened && find_call(s, &u) && !now)
 		return sp_stop_end(s);
 	if (r > 0)

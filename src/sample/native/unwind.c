@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 enum {
-	DEEPEST = 16,           /* values on the stack of an expression */
-	MOST_OPERATIONS = 256,  /* of one expression */
-	MOST_HEADER = 64 << 20, /* bytes of .eh_frame_hdr */
-	SORTED_RELATIVE = 0x3b, /* DW_EH_PE_datarel | DW_EH_PE_sdata4: what all linkers write */
+	DEEPEST = 16,           /* maximum stack depth of an expression */
+	MOST_OPERATIONS = 256,  /* maximum length of an expression */
+	MOST_HEADER = 64 << 20, /* maximum bytes of .eh_frame_hdr */
+	SORTED_RELATIVE = 0x3b, /* DW_EH_PE_datarel | DW_EH_PE_sdata4: the encoding that all linkers write */
 	HEADER = 12             /* bytes before its table */
 };
 
-/* .eh_frame_hdr: where each piece of code begins, relative to it */
+/* Entry of .eh_frame_hdr: begin of a code range, relative to the header. */
 struct place {
 	int32_t code, entry;
 };
@@ -86,7 +86,7 @@ struct sp_unwind *sp_unwind_open(const char *path)
 	if (!u)
 		return NULL;
 	u->fd = sp_open_regular(AT_FDCWD, path);
-	/* not mapped: who shortens the file would end this process */
+	/* not mapped: if another process truncated the file, this one would be killed */
 	u->elf = u->fd >= 0 ? elf_begin(u->fd, ELF_C_READ, NULL) : NULL;
 	if (u->elf) {
 		u->frames = dwarf_getcfi_elf(u->elf);
@@ -123,7 +123,7 @@ static bool fits(uint64_t n)
 	return (int64_t)n == (int32_t)n;
 }
 
-/* Keeps an expression with the row; its number, or -1. */
+/* Stores an expression in the row. Returns its number, or -1. */
 static int keep(struct sp_row *row, int which, const Dwarf_Op *ops, size_t n)
 {
 	if (n > MOST_OPERATIONS)
@@ -164,7 +164,7 @@ static bool read_base(struct sp_row *row, const Dwarf_Op *ops, size_t n)
 {
 	row->base = SP_REGS;
 	if (n == 1 && ops[0].atom == DW_OP_bregx) {
-		/* no expression: it stands in the frame, which is freed */
+		/* not an expression: ops is a part of the frame, which is freed */
 		row->base = (uint8_t)ops[0].number;
 		row->base_offset = (int32_t)ops[0].number2;
 		return ops[0].number < SP_REGS && fits(ops[0].number2);
@@ -274,7 +274,7 @@ static bool binary(struct machine *m, unsigned atom)
 	}
 }
 
-/* What compilers and the C library write; anything else is not known. */
+/* Evaluates the operations that compilers and the C library write; fails for others. */
 static bool operate(struct machine *m, const Dwarf_Op *o)
 {
 	if (o->atom >= DW_OP_lit0 && o->atom <= DW_OP_lit31)
@@ -325,7 +325,7 @@ static bool compute(const struct sp_expression *e, struct machine *m, uint64_t *
 
 /* ---- steps ---- */
 
-/* A register of the caller; false: not known. */
+/* The value of a register in the caller; false: unknown. */
 static bool apply(const struct sp_row *row, int i, const struct sp_registers *r, struct machine *m, uint64_t *out)
 {
 	uint64_t offset = (uint64_t)(int64_t)row->offset[i];

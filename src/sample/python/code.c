@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is known of code objects, by their address. The address may have become that of another one since. */
+/* Code objects by address. Another code object may have replaced one at its address. */
 #include "sample/python/private.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ static struct sp_identity identity_of(const struct sp_python *p, const char *byt
 	};
 }
 
-/* As the recorder makes it: relative names count from where the program started. That is where it is now, but for a
- * program that has gone elsewhere and was started by a shell. */
+/* The file name as the recorder makes it. Relative names count from the directory in which the program started. That is
+ * the current directory, unless the program has changed it and was started by a shell. */
 static const char *file_of(struct sp_python *p, uint64_t at)
 {
 	const char *name = sp_object_text(p, at);
@@ -88,7 +88,7 @@ static bool read_lines(struct sp_python *p, struct sp_code *c)
 	return c->lines;
 }
 
-/* NULL: it is no code object, or torn. */
+/* Makes an entry; NULL: not a code object, or inconsistent. */
 static struct sp_code *make(struct sp_python *p, uint64_t address, const struct sp_identity *i, uint64_t globals)
 {
 	struct sp_code *c = sp_arena_zalloc(&p->arena, 1, sizeof *c);
@@ -107,7 +107,7 @@ static struct sp_code *make(struct sp_python *p, uint64_t address, const struct 
 	return c->is.module && read_lines(p, c) ? c : NULL;
 }
 
-/* Is it constant code of the interpreter's own? Then it is known from now on. */
+/* Whether the code is a constant of the interpreter itself; remembers it then. */
 static bool is_internal(struct sp_python *p, uint64_t address, bool constant)
 {
 	if (!constant || p->n_internal == sizeof p->internal / sizeof *p->internal)
@@ -116,26 +116,26 @@ static bool is_internal(struct sp_python *p, uint64_t address, bool constant)
 	return true;
 }
 
-/* Nothing in it is the program's. */
+/* Whether the code contains no traceable instructions: nothing in it belongs to the program. */
 static bool is_untraceable(const struct sp_python *p, const char *bytes)
 {
 	return p->version >= 0x030c && sp_u32(bytes, p->at.code_traceable) >= sp_u64(bytes, SIZE);
 }
 
-/* What a frame of the interpreter's own has in 3.12, whose owner may not yet stand in it. */
+/* Whether it is the code of an internal frame of 3.12, whose `owner` may not be set yet. */
 static bool is_trampoline(const struct sp_code *c)
 {
 	return !strcmp(c->is.qualname, "<interpreter trampoline>");
 }
 
-/* The entries whose identity was not yet compared in this read. */
+/* Entries whose identity was not yet compared in this read. */
 struct batch {
 	size_t n;
 	const struct sp_seen *seen[BATCH];
 	char bytes[BATCH][CODE_BYTES];
 };
 
-/* Whether two reads found the same texts there. */
+/* Whether two reads found the same texts. */
 static bool is_same(const struct sp_code *a, const struct sp_code *b)
 {
 	return !memcmp(&a->identity, &b->identity, sizeof a->identity) && !strcmp(a->is.file, b->is.file) &&
@@ -143,8 +143,8 @@ static bool is_same(const struct sp_code *a, const struct sp_code *b)
 	       a->n_lines == b->n_lines && !memcmp(a->lines, b->lines, a->n_lines * sizeof *a->lines);
 }
 
-/* The code may be freed, and other texts be in the place of its own, before they are read; then it is in no frame of
- * the thread any more. */
+/* Whether a stored entry is valid. A code object may be freed, and its texts replaced, before they are read; then it is
+ * in no frame of the thread any more, so an entry must be confirmed by the next read. */
 static bool is_known(const struct sp_python *p, const struct sp_code *c, const struct sp_identity *identity)
 {
 	return c && !memcmp(&c->identity, identity, sizeof *identity) && (!c->made || c->made + 1 == p->read);
@@ -207,7 +207,7 @@ int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, 
 		if (c && c->seen == p->read)
 			continue;
 		if (c)
-			c->seen = p->read; /* asked for */
+			c->seen = p->read; /* already requested */
 		b.seen[b.n++] = &seen[i];
 		if (b.n == BATCH && !check(p, &b))
 			return -EAGAIN;

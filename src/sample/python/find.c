@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the interpreter of a process is, and which one it is. */
+/* Finds the interpreter of a process and its version. */
 #include "sample/python/private.h"
 
 #include <errno.h>
@@ -10,14 +10,19 @@
 
 #include "base/elf.h"
 
-enum { OLDEST = 0x0309, NEWEST = 0x030e, SAID = 96, LOCK_BYTES = 208 /* struct _gil_runtime_state */ };
+enum {
+	OLDEST = 0x0309,
+	NEWEST = 0x030e,
+	SAID = 96,
+	LOCK_BYTES = 208 /* LOCK_BYTES: at least the size of struct _gil_runtime_state */
+};
 #define VERSIONS "Spartito knows CPython 3.9 to 3.14"
 
-/* ---- what the interpreter says of itself, from 3.13 on ---- */
+/* ---- the interpreter's own offsets, since 3.13 ---- */
 
-/* _Py_DebugOffsets is a row of 64-bit words; which of them has what. */
+/* _Py_DebugOffsets is an array of 64-bit words; this table has their indices. */
 static const struct {
-	size_t field; /* of struct sp_offsets */
+	size_t field; /* offset in struct sp_offsets */
 	unsigned char in_313, in_314;
 } said[] = {
     {offsetof(struct sp_offsets, runtime_interpreters), 5, 5},
@@ -48,7 +53,7 @@ static const struct {
     {offsetof(struct sp_offsets, text_ascii), 70, 80},
 };
 
-/* 0: it says nothing, 1: it does; or a negative errno. */
+/* Reads _Py_DebugOffsets. Returns 0: it does not exist, 1: read; or a negative errno. */
 static int ask(struct sp_python *p, char *why, size_t n)
 {
 	uint64_t words[SAID];
@@ -61,8 +66,8 @@ static int ask(struct sp_python *p, char *why, size_t n)
 		         (int)p->t->pid);
 		return -ENOTSUP;
 	}
-	if (!row || p->version < 0x030d || p->version > 0x030e) /* a newer one needs a column of said[] */
-		return 1;                                       /* told later */
+	if (!row || p->version < 0x030d || p->version > 0x030e) /* a newer version needs a new column of said[] */
+		return 1;                                       /* reported later */
 	p->at = *row;
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		uint64_t offset = words[p->version == 0x030d ? said[i].in_313 : said[i].in_314];
@@ -72,9 +77,9 @@ static int ask(struct sp_python *p, char *why, size_t n)
 	return 1;
 }
 
-/* ---- which version ---- */
+/* ---- version ---- */
 
-/* "python3.9", "cpython-39-x86_64": 0x0309; 0: neither is in the text. */
+/* The version in "python3.9" or "cpython-39-x86_64": 0x0309; 0: no version in the text. */
 static unsigned version_in(const char *text)
 {
 	const char *p = strstr(text, "python3."), *digits = p ? p + 8 : NULL;
@@ -92,7 +97,7 @@ static unsigned version_of_files(const struct sp_mappings *m)
 	return version;
 }
 
-/* Do the first interpreter and its first thread refer to each other? */
+/* Whether the first interpreter and its first thread refer to each other. */
 static bool fits(const struct sp_python *p, const struct sp_offsets *at)
 {
 	uint64_t interpreter, thread, back;
@@ -112,10 +117,10 @@ static int check(struct sp_python *p, char *why, size_t n)
 	}
 	snprintf(why, n, "Python %u.%u in process %d is built in a way that Spartito does not know", p->version >> 8,
 	         p->version & 0xff, (int)p->t->pid);
-	return -ENOENT; /* while it starts, too, nothing fits together */
+	return -ENOENT; /* nothing is consistent while the interpreter starts, either */
 }
 
-/* Of what the interpreter's own object file says, or the names of files, or what fits. */
+/* Determines the version: from a symbol of the interpreter's object file, the names of files, or which offsets fit. */
 static int decide(struct sp_python *p, uint64_t of_symbol, const struct sp_mappings *m, char *why, size_t n)
 {
 	uint64_t hex = 0;
@@ -143,7 +148,7 @@ static int decide(struct sp_python *p, uint64_t of_symbol, const struct sp_mappi
 	return check(p, why, n);
 }
 
-/* ---- where ---- */
+/* ---- location in memory ---- */
 
 static const char *base_name(const char *path)
 {
@@ -151,7 +156,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The address in memory of a symbol of the object file that m is the first mapping of; 0: it has none. */
+/* The address in memory of a symbol of the object file whose first mapping is m; 0: not found. */
 static uint64_t address_of(const char *path, const struct sp_mapping *m, const char *symbol, uint64_t *bytes)
 {
 	struct sp_elf_place place;
@@ -202,7 +207,7 @@ static int explain_none(const struct sp_python *p, const struct sp_mappings *m, 
 		snprintf(why, n, "process %d runs Python 3.%u; " VERSIONS, (int)p->t->pid, version & 0xff);
 	else if (strstr(base_name(name), "python2") || !strcmp(name, "PyPy"))
 		snprintf(why, n, "process %d runs %s; " VERSIONS, (int)p->t->pid, base_name(name));
-	else if (strstr(base_name(name), "python") || !*name) /* within exec() the stack is there alone */
+	else if (strstr(base_name(name), "python") || !*name) /* during exec() only the stack is mapped */
 		snprintf(why, n, "process %d has loaded no Python yet (%s)", (int)p->t->pid, *name ? name : "no file");
 	else
 		snprintf(why, n, "process %d runs no Python (%s)", (int)p->t->pid, name);
@@ -211,7 +216,8 @@ static int explain_none(const struct sp_python *p, const struct sp_mappings *m, 
 
 /* ---- opening ---- */
 
-/* How much of each struct is looked at; false: more than there is room for, so what the interpreter said is wrong. */
+/* Determines the read size of each struct. Returns false if it exceeds the buffer: then the interpreter's offsets are
+ * wrong. */
 static bool measure_rows(struct sp_python *p)
 {
 #define WIDER(bytes, name, width)                                                                                      \
@@ -240,7 +246,7 @@ static bool measure_rows(struct sp_python *p)
 	       p->at.dict_keys + 8 <= HEAD_BYTES;
 }
 
-/* Where it is, and where a shell started it. */
+/* Finds the current directory, and the one in which a shell started the process. */
 static void find_directories(struct sp_python *p)
 {
 	char path[64], now[4096], environment[1 << 16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which line an instruction is of: three encodings, one table. */
+/* Lines of instructions: three encodings, one table. */
 #include "sample/python/private.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void put(struct rows *r, uint32_t end, uint32_t line)
 	r->all[r->n++] = (struct sp_line_end){end, line};
 }
 
-/* 3.9: pairs of what to add to the offset and, signed, to the line from there on. */
+/* 3.9: pairs of an offset increment and a signed line increment from there on. */
 static void from_pairs(struct rows *r, const unsigned char *raw, size_t n, uint32_t line)
 {
 	uint32_t end = 0;
@@ -40,7 +40,7 @@ static void from_pairs(struct rows *r, const unsigned char *raw, size_t n, uint3
 	put(r, UINT32_MAX, line);
 }
 
-/* 3.10: pairs of how long a piece is and how much its line differs from the one before; -128: it has none. */
+/* 3.10: pairs of the length of a range and the difference of its line from the previous one; -128: no line. */
 static void from_pieces(struct rows *r, const unsigned char *raw, size_t n, uint32_t line)
 {
 	uint32_t end = 0;
@@ -62,7 +62,8 @@ static int64_t signed_number(const unsigned char *raw, size_t n, size_t at)
 	return v & 1 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1);
 }
 
-/* From 3.11 on: entries of a first byte with its highest bit set, which has the kind and the length, and others. */
+/* Since 3.11: entries of a first byte with its highest bit set, which has the kind and the length, and further
+ * bytes. */
 static void from_locations(struct rows *r, const unsigned char *raw, size_t n, uint32_t line)
 {
 	enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
@@ -101,7 +102,7 @@ uint32_t sp_line_at(const struct sp_code *c, int64_t offset)
 {
 	size_t low = 0, high = c->n_lines;
 	if (offset < 0)
-		return c->is.first_line; /* it has not begun */
+		return c->is.first_line; /* the code has not begun */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (c->lines[middle].end <= offset)

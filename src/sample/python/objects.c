@@ -9,13 +9,13 @@
 enum {
 	TYPE = 8,               /* ob_type */
 	SIZE = 16,              /* ob_size */
-	MOST_TEXT = 1 << 16,    /* characters of a name */
-	MOST_BYTES = 1 << 24,   /* of a table of lines */
-	MOST_ENTRIES = 1 << 16, /* of a dictionary that are looked through */
-	MOST_READ = 256,        /* of these whose keys are read as text */
+	MOST_TEXT = 1 << 16,    /* maximum characters of a name */
+	MOST_BYTES = 1 << 24,   /* maximum bytes of a line table */
+	MOST_ENTRIES = 1 << 16, /* maximum entries of a dictionary that are searched */
+	MOST_READ = 256,        /* maximum of these whose keys are read as text */
 	AT_ONCE = 64,
 };
-/* tp_flags, the same in all versions */
+/* bits of tp_flags, the same in all versions */
 #define IS_TEXT  (UINT64_C(1) << 28)
 #define IS_DICT  (UINT64_C(1) << 29)
 #define IS_BYTES (UINT64_C(1) << 27)
@@ -69,7 +69,7 @@ static const char *encode(struct sp_python *p, const char *characters, size_t n,
 	char *text = malloc(n * WIDEST + 1), *end = text;
 	for (size_t i = 0; text && i < n; i++) {
 		uint32_t c = 0;
-		memcpy(&c, characters + i * width, width); /* little-endian, as all machines that are known here */
+		memcpy(&c, characters + i * width, width); /* little-endian, as are all supported machines */
 		if (c > 0x10ffff) {
 			free(text);
 			return NULL;
@@ -81,7 +81,7 @@ static const char *encode(struct sp_python *p, const char *characters, size_t n,
 	return copy;
 }
 
-/* Where its characters stand; false: it is no str. */
+/* Finds the characters of a str; false: not a str. */
 static bool text_data(struct sp_python *p, uint64_t at, uint64_t *data, uint64_t *length, unsigned *width)
 {
 	char head[HEAD_BYTES];
@@ -136,7 +136,7 @@ unsigned char *sp_object_bytes(struct sp_python *p, uint64_t at, size_t *n)
 
 struct keys {
 	uint64_t entries, n;
-	unsigned bytes, key; /* of an entry, and where its key stands; the value follows */
+	unsigned bytes, key; /* bytes: size of an entry; key: offset of its key, which the value follows */
 };
 
 /* struct _dictkeysobject: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries, dk_indices */
@@ -168,7 +168,8 @@ static bool is_name(struct sp_python *p, uint64_t key)
 	       sp_target_read(p->t, data, text, sizeof text) && !memcmp(text, wanted, sizeof text);
 }
 
-/* same: as modules have it, interned; otherwise any text that is equal, as in globals that came out of a pickle. */
+/* Whether a key is "__name__". same: the interned string, as in modules; otherwise any equal text, as in globals from a
+ * pickle. */
 static bool is_name_key(struct sp_python *p, uint64_t key, bool same)
 {
 	if (same && p->name_key)
@@ -180,7 +181,7 @@ static bool is_name_key(struct sp_python *p, uint64_t key, bool same)
 	return true;
 }
 
-/* The value of "__name__", 0: none; false: torn. */
+/* Finds the value of "__name__"; 0: not found. Returns false if inconsistent. */
 static bool find_name(struct sp_python *p, const struct keys *k, bool same, uint64_t *value)
 {
 	char entries[AT_ONCE * 24];

@@ -5,7 +5,7 @@
 
 #define NONE SP_NO_OFFSET
 
-/* As tests/native/python_offsets.c prints them. */
+/* Printed by tests/native/python_offsets.c. */
 static const struct {
 	unsigned version;
 	struct sp_offsets offsets;

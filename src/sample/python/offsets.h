@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the fields of CPython's structs stand, in bytes; one row for each minor version, since patch releases keep
- * them, the same for all 64-bit machines. tests/native/python_offsets.c prints a row from a Python's own headers. */
+/* Offsets of the fields of CPython's structs, in bytes. There is one row for each minor version, because patch releases
+ * keep the offsets and all 64-bit machines have the same ones. tests/native/python_offsets.c prints a row from a
+ * Python's headers. */
 #ifndef SP_SAMPLE_PYTHON_OFFSETS_H
 #define SP_SAMPLE_PYTHON_OFFSETS_H
 
@@ -8,9 +9,9 @@
 #include <stdint.h>
 
 /* runtime: _PyRuntime; interpreter: PyInterpreterState; gil: struct _gil_runtime_state, a part of _PyRuntime before
- * 3.12; thread: PyThreadState; cframe: _PyCFrame of 3.11 and 3.12; frame:
- * PyFrameObject, _PyInterpreterFrame from 3.11 on, instruction: f_lasti, a pointer from 3.11 on; code: PyCodeObject;
- * text: PyUnicodeObject, ascii and compact: where its characters begin; type, dict, bytes: the objects */
+ * 3.12; thread: PyThreadState; cframe: _PyCFrame of 3.11 and 3.12; frame: PyFrameObject, _PyInterpreterFrame since
+ * 3.11, instruction: f_lasti, a pointer since 3.11; code: PyCodeObject; text: PyUnicodeObject, ascii and compact:
+ * offset of the first character; type, dict, bytes: the objects */
 #define SP_OFFSETS(X)                                                                                                  \
 	X(runtime_interpreters)                                                                                        \
 	X(runtime_gil)                                                                                                 \
@@ -49,7 +50,7 @@
 	X(dict_keys)                                                                                                   \
 	X(bytes_data)
 
-#define SP_NO_OFFSET UINT32_MAX /* this version has no such field */
+#define SP_NO_OFFSET UINT32_MAX /* this version does not have the field */
 
 struct sp_offsets {
 #define SP_OFFSET_FIELD(name) uint32_t name;
@@ -57,9 +58,9 @@ struct sp_offsets {
 #undef SP_OFFSET_FIELD
 };
 
-/* The row of a version such as 0x030b, NULL: not known. */
+/* The row of a version such as 0x030b; NULL: unknown version. */
 const struct sp_offsets *sp_offsets_of(unsigned version);
-/* The name of the i-th field, NULL behind the last. */
+/* The name of the i-th field; NULL after the last one. */
 const char *sp_offsets_name(size_t i);
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-	IOVECS = 1024,              /* of one call: IOV_MAX */
-	TOGETHER_BYTES = 512 << 10, /* by the first call, so that little time passes between its pieces */
+	IOVECS = 1024,              /* maximum of one call: IOV_MAX */
+	TOGETHER_BYTES = 512 << 10, /* limit of the first call, so that little time passes between its pieces */
 	TOGETHER = IOVECS - SP_SNAPSHOT_PIECES,
 	FIRST_ROOM = 64,
 };
@@ -41,7 +41,7 @@ static bool grow(void *array, size_t n, size_t size)
 	return more;
 }
 
-/* Room for n blocks, and twice as many slots at least. */
+/* Makes room for n blocks, and at least twice as many slots. */
 static bool have_room(struct sp_snapshot *s, size_t n)
 {
 	size_t room = s->room ? s->room : FIRST_ROOM;
@@ -84,7 +84,7 @@ static void want(struct vector *v, uint64_t at, void *to, size_t n)
 	v->from[v->n++] = (struct iovec){(void *)(uintptr_t)at, n};
 }
 
-/* The next blocks, `most` at most; how many. */
+/* Adds the next blocks, at most `most`, to the vector. Returns their number. */
 static size_t want_blocks(struct vector *v, struct sp_snapshot *s, const uint64_t *blocks, size_t n, size_t most)
 {
 	size_t i = 0;

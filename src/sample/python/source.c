@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Before 3.11 a code object has only its own name. Which functions and classes it stands in is seen in the source, by
- * indentation, as the language has it. */
+/* Before 3.11 a code object has only its unqualified name. The enclosing functions and classes are found in the source
+ * by indentation. */
 #include "sample/python/private.h"
 
 #include <ctype.h>
@@ -16,20 +16,20 @@
 
 enum { MOST_SOURCE = 1 << 24, DEEPEST = 100, LONGEST = 1 << 12 };
 
-/* A def or class with what belongs to it. */
+/* A def or class with its body. */
 struct block {
 	const char *name;
 	size_t n;
-	uint32_t first_line; /* of its decorators, as code objects have it */
-	uint32_t body, end;  /* first and last line of what is in it */
-	int32_t parent;      /* -1: none */
+	uint32_t first_line; /* of its decorators, as in code objects */
+	uint32_t body, end;  /* first and last line of its body */
+	int32_t parent;      /* index of the enclosing block; -1: none */
 	uint32_t indent;
 	bool function;
 };
 
 struct source {
 	const char *file;
-	char *text;           /* owned; NULL: it cannot be read */
+	char *text;           /* owned; NULL: unreadable */
 	struct block *blocks; /* owned */
 	size_t n, room;
 };
@@ -39,14 +39,14 @@ struct sp_sources {
 	size_t n, room;
 };
 
-/* ---- reading a source ---- */
+/* ---- parsing ---- */
 
 struct reader {
 	const char *at;
 	uint32_t line;
 };
 
-/* Behind a string that begins here. */
+/* Moves to the end of the string that begins here. */
 static void skip_string(struct reader *r)
 {
 	const char quote = *r->at;
@@ -58,13 +58,14 @@ static void skip_string(struct reader *r)
 			r->at += triple ? 3 : 1;
 			return;
 		} else if (*r->at == '\n' && !triple) {
-			return; /* it is not closed: no such source was compiled */
+			return; /* it is not closed: not the source that was compiled */
 		}
 		r->line += *r->at == '\n';
 	}
 }
 
-/* To the end of the statement, with its brackets and strings; *body: the line where what follows its colon begins. */
+/* Moves to the end of the statement, with its brackets and strings; *body: the line in which the text after its colon
+ * begins. */
 static void skip_statement(struct reader *r, uint32_t *body)
 {
 	int depth = 0;
@@ -110,7 +111,7 @@ static uint32_t read_indent(struct reader *r)
 			return n;
 }
 
-/* Behind the word and the blanks after it; NULL: it does not stand here. */
+/* The position after the word and the blanks that follow it; NULL: the word is not here. */
 static const char *behind(const char *at, const char *word)
 {
 	size_t n = strlen(word);
@@ -124,7 +125,7 @@ static bool is_of_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The name of a def or class that begins here; false: it is another statement. */
+/* Reads the name of a def or class that begins here; false: another statement. */
 static bool read_head(const char *at, struct block *b)
 {
 	const char *coroutine = behind(at, "async"), *name = behind(coroutine ? coroutine : at, "def");
@@ -170,7 +171,7 @@ static void read_blocks(struct source *s)
 	}
 }
 
-/* In the process's own root. NULL: it is no file, or too large a one. */
+/* Reads a file in the process's root. NULL: not a file, or too large. */
 static char *read_text(const struct sp_python *p, const char *file)
 {
 	char path[4200];
@@ -217,7 +218,7 @@ void sp_sources_free(struct sp_sources *s)
 
 /* ---- names ---- */
 
-/* The block that a code object is of; -1: none. */
+/* The block of a code object; -1: not found. */
 static int32_t block_of(const struct source *s, const char *name, size_t n, uint32_t line)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -226,7 +227,7 @@ static int32_t block_of(const struct source *s, const char *name, size_t n, uint
 	return -1;
 }
 
-/* The innermost block that has the line in it. */
+/* The innermost block that contains the line. */
 static int32_t block_around(const struct source *s, uint32_t line)
 {
 	int32_t found = -1;
@@ -247,7 +248,7 @@ const char *sp_sources_qualname(struct sp_python *p, const char *file, const cha
 	const bool expression = *name == '<'; /* a lambda, a comprehension */
 	int32_t own = expression ? -1 : block_of(s, name, strlen(name), first_line);
 	if (!expression && own < 0)
-		return NULL; /* it is not the source that was compiled */
+		return NULL; /* not the source that was compiled */
 	for (int32_t i = expression ? block_around(s, first_line) : s->blocks[own].parent; i >= 0 && n < DEEPEST;
 	     i = s->blocks[i].parent)
 		chain[n++] = i;

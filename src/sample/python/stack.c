@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stack of one thread, read while it runs.
+/* Reads the stack of one thread while the thread runs.
  *
- * One call of the kernel copies the thread state, the memory that held the innermost frames the last time, and the
- * thread state once more. Frames that the first and the last have in common did not move meanwhile; the innermost one
- * alone may have come or gone between them. Other frames, of a deep stack or in memory that the last stack did not
- * have, were read at another moment: they count when two reads in succession found them alike. What is not so is read
- * again. */
+ * One system call copies the thread state, the memory that contained the innermost frames in the last read, and the
+ * thread state once more. Frames that both states have in common did not change meanwhile; only the innermost one may
+ * have been entered or left between them. Other frames, of a deep stack or in memory that the last stack did not use,
+ * were read at another time: they count if two successive reads agree on them. Otherwise the stack is read again. */
 #include "sample/python/private.h"
 
 #include <errno.h>
@@ -17,26 +16,28 @@
 enum {
 	TRIES = 8,
 	MOST_MEMOS = 512,
-	DATA_STACK_BLOCK = 4096, /* bytes that are copied at a time: frames lie side by side from 3.11 on, */
-	OBJECT_BLOCK = 512,      /* and each is an object of its own before */
-	FEW = 64,                /* frames that may be read one by one while a thread calls and returns */
-	MOST_FRAMES = 1 << 17,   /* that a walk takes, */
-	MOST_STEPS = 1 << 18,    /* and with the interpreter's own between them */
+	DATA_STACK_BLOCK = 4096, /* bytes that are copied at a time: since 3.11 frames are contiguous, */
+	OBJECT_BLOCK = 512,      /* before that each frame is a separate object */
+	/* maximum number of frames that may be read one by one while a thread calls and returns */
+	FEW = 64,
+	MOST_FRAMES = 1 << 17, /* maximum number of Python frames of a stack, */
+	MOST_STEPS = 1 << 18,  /* and of all frames, including the interpreter's own */
 };
-/* `owner` of a frame, from 3.11 on. From 3.12 on OWNED_BY_C and above are those of C code. */
+/* Values of `owner` of a frame, since 3.11. Since 3.12, OWNED_BY_C and larger values are frames of C code. */
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3 };
-/* So many reads in succession must end at a frame before it counts as the outermost one of the thread. */
+/* Number of successive reads that must end at a frame before it counts as the outermost one of the thread. */
 enum { ENOUGH = 2, ENOUGH_OF_GENERATOR = TRIES };
 
 /* The copies of one read. */
 struct shot {
 	struct sp_memo *memo;
 	char before[STATE_BYTES], after[STATE_BYTES];
-	uint64_t cframe_before, cframe_after; /* what the current frame is in 3.11 and 3.12 */
-	bool late;                            /* memory was read behind `after` */
-	size_t together;                      /* so many of the innermost frames were copied between the two */
-	uint64_t end;                         /* the outermost frame; 0: there is none, or it was not reached */
-	unsigned enough;                      /* reads that must end there */
+	uint64_t cframe_before, cframe_after; /* current frame in 3.11 and 3.12 */
+	bool late;                            /* memory was read after `after` */
+	/* number of the innermost frames that were copied between the two states */
+	size_t together;
+	uint64_t end;    /* address of the outermost frame; 0: no frame, or not reached */
+	unsigned enough; /* number of reads that must end there */
 };
 
 static void forget_memos(struct sp_python *p)
@@ -62,7 +63,7 @@ static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 		if (p->memos[i].state == state)
 			return &p->memos[i];
 	if (p->n_memos == MOST_MEMOS)
-		forget_memos(p); /* of threads that have ended, most of them */
+		forget_memos(p); /* most of them belong to threads that have ended */
 	if (!sp_grow(&p->memos, p->n_memos, &p->room_memos, sizeof *p->memos))
 		return NULL;
 	p->memos[p->n_memos] = (struct sp_memo){.state = state};
@@ -71,7 +72,7 @@ static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 
 /* ---- copying ---- */
 
-/* By what was needed the last time. false: the thread state cannot be read. */
+/* Copies what the last read needed. Returns false if the thread state is unreadable. */
 static bool copy(struct sp_python *p, struct shot *s)
 {
 	const struct sp_memo *m = s->memo;
@@ -106,7 +107,7 @@ static bool copy_after(struct sp_python *p, struct shot *s)
 	        sp_target_read(p->t, sp_u64(s->after, p->at.thread_frame) + p->at.cframe_frame, &s->cframe_after, 8));
 }
 
-/* So it will be the next time; no memory: then it will be less. */
+/* Stores the blocks that the next read will need; fewer if there is no memory. */
 static void remember_blocks(struct sp_python *p, struct sp_memo *m)
 {
 	const size_t n = p->snapshot.n_needed;
@@ -120,7 +121,7 @@ static void remember_blocks(struct sp_python *p, struct sp_memo *m)
 	m->n_blocks = sp_snapshot_needed(&p->snapshot, m->blocks, m->room_blocks);
 }
 
-/* The bytes of a frame; NULL: not there. */
+/* The bytes of a frame; NULL: unreadable. */
 static const char *frame_at(struct sp_python *p, uint64_t at, char room[FRAME_BYTES], bool *together)
 {
 	return at & 7 ? NULL : sp_snapshot_at(&p->snapshot, at, p->frame_bytes, room, together);
@@ -133,11 +134,11 @@ static uint64_t current_of(const struct sp_python *p, const char *state, uint64_
 	return p->at.cframe_frame == SP_NO_OFFSET ? sp_u64(state, p->at.thread_frame) : cframe;
 }
 
-/* One frame; false: it is the interpreter's own. */
+/* Decodes a frame. Returns false for a frame of the interpreter itself. */
 static bool take(const struct sp_python *p, const char *bytes, uint64_t at, struct sp_seen *out)
 {
 	out->frame = at;
-	out->code = sp_u64(bytes, p->at.frame_code) & ~UINT64_C(7); /* 3.14 has marks in the lowest bits */
+	out->code = sp_u64(bytes, p->at.frame_code) & ~UINT64_C(7); /* 3.14 stores flags in the lowest bits */
 	out->globals = sp_u64(bytes, p->at.frame_globals);
 	if (p->version < 0x030b) {
 		out->instruction = sp_u32(bytes, p->at.frame_instruction);
@@ -156,9 +157,9 @@ static bool is_of_generator(const struct sp_python *p, const char *frame)
 	                           : frame[p->at.frame_owner] == OWNED_BY_GENERATOR;
 }
 
-/* Reads in succession that must end at this frame; 0: it cannot be the outermost one. A frame that is being made or
- * freed has no caller, nor has a generator that is suspended. From 3.12 on the outermost frame is always one of C code.
- * Before that a generator may be the outermost one, where C code without Python around it resumes it. */
+/* The number of successive reads that must end at this frame; 0: it cannot be the outermost one. A frame that is being
+ * created or freed has no caller, nor has a suspended generator. Since 3.12 the outermost frame is always one of C
+ * code. Before that a generator may be the outermost one, if C code without a Python caller resumes it. */
 static unsigned enough(const struct sp_python *p, const char *frame)
 {
 	if (p->version >= 0x030c)
@@ -166,20 +167,21 @@ static unsigned enough(const struct sp_python *p, const char *frame)
 	return is_of_generator(p, frame) ? ENOUGH_OF_GENERATOR : ENOUGH;
 }
 
-/* Before 3.11 a frame is an object, and one that is not used lies in a list of such, linked as callers are. */
+/* Whether the frame is in use. Before 3.11 a frame is an object, and unused ones are in a free list, linked in the same
+ * way as callers. */
 static bool is_used(const struct sp_python *p, const char *frame)
 {
 	return p->version >= 0x030b || (int64_t)sp_u64(frame, 0) > 0; /* ob_refcnt */
 }
 
-/* The frames are linked in a cycle when the walk has passed more of them than its memory can hold. */
+/* Whether the frames are linked in a cycle: the walk has passed more frames than its memory can contain. */
 static bool is_cycle(const struct sp_python *p, size_t steps)
 {
 	return steps > p->snapshot.n_needed * (p->snapshot.block / p->frame_bytes + 1);
 }
 
-/* The frames from one on outwards, MOST_FRAMES of them and one more at most: how many, -EAGAIN or -ENOMEM. Sets s->end.
- * All are needed, however few the caller wants: whether they are of one moment shows at the outermost one. */
+/* Walks from a frame outwards, up to MOST_FRAMES + 1 frames. Returns their number, -EAGAIN or -ENOMEM. Sets s->end. All
+ * frames are needed, even if the caller wants fewer: the outermost one shows whether they are consistent. */
 static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 {
 	char bytes[FRAME_BYTES];
@@ -211,14 +213,15 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 	return s->end && !s->enough ? -EAGAIN : (int)n;
 }
 
-/* May the frames have been of one moment? `later` is the innermost one behind the copy. */
+/* Whether the frames may be a consistent snapshot. `first` and `later`: the innermost frames before and after the
+ * copy. */
 static bool holds(struct sp_python *p, uint64_t first, uint64_t later, int n)
 {
 	char bytes[FRAME_BYTES];
 	bool together;
 	if (later == first)
 		return true;
-	/* it returned, to its caller */
+	/* it returned to its caller */
 	for (int i = 0; i < n && i < 2; i++)
 		if (p->seen[i].frame == later)
 			return true;
@@ -232,8 +235,8 @@ static bool holds(struct sp_python *p, uint64_t first, uint64_t later, int n)
 	return !n && !later;
 }
 
-/* Were the outer frames of n, which were not copied together with the thread state, found by the last read, too? A
- * frame has the same place there, counted from the outermost one. Remembers them if not. */
+/* Whether the last read found the same outer frames: those of the n frames that were not copied together with the
+ * thread state. They are compared by position from the outermost one. If not, stores them for the next read. */
 static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
 {
 	struct sp_memo *m = s->memo;
@@ -247,7 +250,7 @@ static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
 	}
 	if (same == apart)
 		return true;
-	/* all of them: the ones that are inner now may be among the outer ones of the next read */
+	/* store all of them: frames that are inner now may be outer frames in the next read */
 	if (n > m->room_apart) {
 		struct sp_seen *more = realloc(m->apart, 2 * n * sizeof *more);
 		if (!more)
@@ -261,7 +264,7 @@ static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
 	return false;
 }
 
-/* Was the outermost frame found often enough? */
+/* Whether enough successive reads ended at the outermost frame. */
 static bool ends_well(const struct shot *s)
 {
 	struct sp_memo *m = s->memo;
@@ -272,7 +275,7 @@ static bool ends_well(const struct shot *s)
 	return s->end == m->root;
 }
 
-/* What the thread state and all frames tell once; as sp_python_stack(). */
+/* Reads the thread state and all frames once; returns as sp_python_stack(). */
 static int try_stack(struct sp_python *p, struct shot *s, bool last)
 {
 	if (!copy(p, s))
@@ -288,7 +291,7 @@ static int try_stack(struct sp_python *p, struct shot *s, bool last)
 	if (!holds(p, first, current_of(p, s->after, s->cframe_after), n))
 		return -EAGAIN;
 	if (n > MOST_FRAMES)
-		return n; /* its outer frames are not known: nothing more can be checked */
+		return n; /* its outer frames are unknown, so nothing more can be checked */
 	if (s->together < (size_t)n && !found_twice(p, s, (size_t)n) && !(last && (size_t)n <= FEW))
 		return -EAGAIN;
 	return ends_well(s) ? n : -EAGAIN;

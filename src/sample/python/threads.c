@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The threads of all interpreters of a process, and which thread of the kernel each is. */
+/* The threads of all interpreters of a process, and their thread ids in the kernel. */
 #include "sample/python/private.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_INTERPRETERS = 1024, MOST_THREADS = 1 << 16, PTHREAD_BYTES = 1024 };
 
-/* ---- which thread of the kernel ---- */
+/* ---- thread ids ---- */
 
 static void list_tasks(struct sp_python *p)
 {
@@ -29,7 +29,7 @@ static void list_tasks(struct sp_python *p)
 	free(ids);
 }
 
-/* 0: it has no such thread. */
+/* The thread with this id in the process's namespace; 0: not found. */
 static pid_t known_task(const struct sp_python *p, uint64_t inner)
 {
 	for (size_t i = 0; i < p->n_tasks; i++)
@@ -38,7 +38,7 @@ static pid_t known_task(const struct sp_python *p, uint64_t inner)
 	return 0;
 }
 
-/* The C library's struct pthread has the id, where depends on the library. */
+/* Reads the thread id from the C library's struct pthread, at an offset that depends on the library. */
 static pid_t task_of_pthread(struct sp_python *p, uint64_t pthread)
 {
 	static const uint32_t glibc[] = {0x2d0, 0xd0}; /* x86_64, aarch64 */
@@ -53,7 +53,7 @@ static pid_t task_of_pthread(struct sp_python *p, uint64_t pthread)
 	for (size_t i = 0; i < sizeof glibc / sizeof *glibc && !id; i++)
 		if ((id = known_task(p, sp_u32(bytes, glibc[i]))))
 			p->ident_tid = glibc[i];
-	/* a small number may be anything */
+	/* a small number may be something else */
 	for (uint32_t at = 0; at < sizeof bytes && !id; at += 4)
 		if (sp_u32(bytes, at) > 300 && (id = known_task(p, sp_u32(bytes, at))))
 			p->ident_tid = at;
@@ -63,7 +63,7 @@ static pid_t task_of_pthread(struct sp_python *p, uint64_t pthread)
 static pid_t find_task(struct sp_python *p, uint64_t ident, uint64_t native)
 {
 	pid_t id = native ? known_task(p, native) : 0;
-	/* some versions keep the parent's number in a child of fork; the C library does not */
+	/* after fork() some versions keep the parent's thread id in the child; the C library does not */
 	return id ? id : task_of_pthread(p, ident);
 }
 
@@ -80,7 +80,7 @@ static pid_t task_of(struct sp_python *p, uint64_t ident, uint64_t native, bool 
 
 /* ---- interpreters ---- */
 
-/* The thread state that has the lock; 0: none has it. */
+/* The thread state that holds the lock; 0: no holder. */
 static uint64_t holder_of(struct sp_python *p, uint64_t interpreter)
 {
 	uint64_t gil = p->runtime + p->at.runtime_gil, holder;
@@ -96,7 +96,7 @@ static uint64_t holder_of(struct sp_python *p, uint64_t interpreter)
 	return sp_target_read_many(p->t, to, from, 2) == 2 && locked == 1 ? holder : 0;
 }
 
-/* Adds the threads of one interpreter; how many there are by now, or a negative errno. */
+/* Adds the threads of one interpreter. Returns the new number of threads, or a negative errno. */
 static int threads_of(struct sp_python *p, uint64_t interpreter, uint64_t state, struct sp_python_thread *out,
                       size_t room, size_t n, bool *listed)
 {
@@ -141,7 +141,7 @@ int sp_python_stack_of(struct sp_python *p, const struct sp_python_thread *threa
                        struct sp_python_frame *out, size_t room)
 {
 	int found = 0;
-	/* the newest interpreter is the first: whoever runs another one was there before it */
+	/* the newest interpreter comes first: the one that runs another is older */
 	for (size_t i = 0; i < n; i++) {
 		if (threads[i].tid != tid)
 			continue;
