@@ -8,7 +8,7 @@
 #include "model/str.h"
 
 /* One node of the merged call tree. Path 0 is the root; a parent's index is smaller than its children's. Calls with
- * different values of a parameter are different paths below one parent. If every call of a path got the same values,
+ * different values of a parameter are different paths below one parent. If every call of a path has the same values,
  * only that path exists; otherwise the time before the first value is in the path without it. */
 struct sp_path {
 	uint32_t parent; /* the root's is SP_NONE */

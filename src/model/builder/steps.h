@@ -29,7 +29,7 @@ uint64_t sp_build_thread_end(struct sp_loading *l, struct sp_raw_thread *t);
 int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_thread *t, struct sp_raw_thread *samples,
                     struct sp_location *out, uint64_t end, struct sp_err *e);
 int sp_build_order(struct sp_builder *b, struct sp_err *e); /* sorts processes and locations */
-/* merges a path into its only child with a parameter value, if all its calls got that value */
+/* merges a path into its only child with a parameter value, if all its calls have that value */
 int sp_build_fold(struct sp_builder *b, struct sp_err *e);
 int sp_build_drop_unused(struct sp_builder *b, struct sp_err *e); /* drops regions that nothing refers to */
 /* derives exclusive times, totals, lists of children */

@@ -334,7 +334,7 @@ static void link_child(const struct table *t, struct sp_child *child)
 		if (!last)
 			child->process = t->order[i];
 		else if (last->end != SP_END_EXEC)
-			break; /* another process that got the same id */
+			break; /* another process with the same id */
 		last = p;
 	}
 	if (last && last->end != SP_END_EXEC)

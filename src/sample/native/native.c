@@ -84,7 +84,7 @@ void sp_native_close(struct sp_native *s)
 {
 	if (!s)
 		return;
-	/* a thread that got no processor for a long time still has to get the result of its call */
+	/* a thread without a processor for a long time must still receive the result of its call */
 	for (int i = 0; i < CLOSING && (!i || s->n_pending); i++)
 		settle(s, true);
 	sp_objects_close(&s->objects);
