@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Prints orders of a shop, a line of JSON each: python make_orders.py [ORDERS] > orders.jsonl"""
+
+import json
+import random
+import sys
+
+
+def main():
+    rng = random.Random(3)
+    for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else 3_000):
+        items = [
+            {"kind": rng.choice(["book", "food", "tool", "toy"]), "cents": rng.randrange(99, 9_999), "pieces": rng.randrange(1, 5)}
+            for _ in range(rng.randrange(1, 8))
+        ]
+        country = rng.choice(["AT", "CH", "DE", "FR", "NL"])
+        print(json.dumps({"number": number, "email": f"c{number % 700}@example.org", "country": country, "items": items}))
+
+
+main()
