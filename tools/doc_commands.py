@@ -23,7 +23,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```console(?P<options>[^\n]*)\n(?P<body>.*?)^```$", re.M | re.S)
-TIMEOUT = 900  # s, of one command on a busy machine
+TIMEOUT = 120  # s, of one command
 # a number with its unit: "1.25 s", "3,120", "48.1 %", "12 KiB", "0x7f12", "2e-05"
 NUMBER = re.compile(r"[-+±×]?(0x[0-9a-f]+|\d[\d.,:]*(?:e[-+]\d+)?)(\s?(ns|µs|ms|s|min|h|[kKMGT]i?B?|B|%|x)\b)?%?")
 ELISION = "…"
