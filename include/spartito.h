@@ -34,8 +34,8 @@ struct spartito_api {
 };
 #define SPARTITO_API_SYMBOL "spartito_api_v1"
 
-/* With -finstrument-functions the compiler would instrument these functions as well; region_begin would then return,
- * and so end its own region, before the region that it began. */
+/* With -finstrument-functions the compiler would instrument these functions as well, and the end of
+ * spartito_region_begin() would also end the region that it began. */
 #define SPARTITO_FUNCTION static inline __attribute__((no_instrument_function))
 
 /* Returns the library's functions, or NULL if the library is not loaded. Until the library is found, only every 1024th

@@ -14,7 +14,8 @@ struct sp_hook;
 /* ending.c: installs, once, the handlers that end the measurement with the interpreter or with the process. */
 void sp_hook_end_handlers(void);
 
-/* These four return 0, or -1 with a Python exception. dir: the experiment's directory; s is taken over. */
+/* These four return 0, or -1 with a Python exception. dir: the experiment's directory. A successful start takes over
+ * the contents of s and leaves it empty. */
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how);
 int sp_control_stop(void);
 int sp_control_pause(void);

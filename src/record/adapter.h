@@ -81,9 +81,9 @@ struct sp_adapter {
 	const uint32_t *process;
 
 	/* Returns the location of the calling thread, made at first use; it is valid for one event. Returns NULL if
-	 * nothing can be recorded now: without a measurement, in a pause, in the interpreter's start-up, in a child of
-	 * fork that does not continue to run Python, and in a thread that runs Python until Python's first event there
-	 * (also after a pause), because the thread's frames are unknown before that event. */
+	 * nothing can be recorded now: without a measurement, in a pause, in the interpreter's start-up, and in a
+	 * child of fork that does not continue to run Python. Also NULL in a thread that runs Python, until Python's
+	 * first event there or after a pause, because the thread's frames are unknown before that event. */
 	struct sp_thread *(*thread)(void);
 	/* Whether t records a trace; without one extra() does nothing. */
 	int (*traced)(const struct sp_thread *t);

@@ -45,10 +45,10 @@ static inline uint64_t sp_ticks_between(uint64_t begin, uint64_t end)
 	return end > begin ? end - begin : 0;
 }
 
-/* Whether the processor's counter (x86-64) can be the clock: it must be invariant, and the kernel must use it as its
- * clock, so that it is the same on all processors. current and available are the contents of the kernel's clock
- * source files in /sys. In a KVM guest the host must report the counter as stable, and the kernel must not have
- * rejected it. */
+/* Whether the processor's counter (x86-64) can be the clock. It must be invariant, and the kernel must keep its time
+ * with it, which makes sure that it is the same on all processors. current and available: the contents of the
+ * kernel's clock source files in /sys. In a KVM guest the host must report the counter as stable, and the kernel
+ * must not have rejected it. */
 bool sp_clock_tsc_trusted(bool invariant, const char *current, const char *available, bool kvm_stable);
 
 /* Chooses the clock of the process. which: "auto" and "tsc" choose the best trusted clock, "monotonic"

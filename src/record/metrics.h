@@ -13,8 +13,8 @@ struct sp_thread;
 /* Checks a list of source:name. Returns 0, or -EINVAL with a sentence in why if a name is unknown. A metric that is
  * unavailable on this machine is no error. */
 int sp_metrics_check(const char *list, char *why, size_t n);
-/* Calls f(to, …) for each metric of the list; NULL: for each available name. The argument why of f is NULL, or says
- * why the metric is unavailable on this machine. */
+/* Calls f(to, …) for each metric of the list; NULL: for each name that can be listed. The argument why of f is NULL,
+ * or says why the metric is unavailable on this machine. */
 int sp_metrics_list(const char *list, void (*f)(void *to, const char *name, const char *what, const char *why),
                     void *to);
 /* Defines the metrics, before the first node is made. Writes the names of unavailable ones to the META record

@@ -90,8 +90,8 @@ struct sp_thread *sp_process_forked(void);
 /* The calling process, which is not recorded, forked a child that will not be recorded either: counts it. Does nothing
  * in a process that is recorded. */
 void sp_process_forks_unrecorded(void);
-/* Whether the file belongs to another process: this process is that one's child by a raw clone(), or by a fork that
- * ran no handler of pthread_atfork, and continues with its parent's shared pages. After a true result this process
+/* Whether the file belongs to another process. Then this process is a child of that one, by a raw clone() or by a
+ * fork that ran no handler of pthread_atfork, and has shared pages of its parent. After a true result this process
  * records nothing, and the parent's file counts it. Costs a system call: only for rare paths. */
 bool sp_process_is_foreign(void);
 void sp_process_sync(void); /* updates header.last */

@@ -30,13 +30,13 @@ struct sp_settings {
 	bool instrument;  /* functions are recorded from the start on, not only user regions */
 	bool io;
 	bool gil;               /* records the time waited for the GIL */
-	bool memory_profile;    /* records allocations */
-	uint64_t memory_sample; /* mean bytes between two recorded allocations; 0: record all */
+	bool memory_profile;    /* records every allocation */
+	uint64_t memory_sample; /* mean bytes between two sampled allocations; 0: no sampling */
 	uint64_t limit_rss;     /* limit of resident bytes; passing it sets a marker; 0: no limit */
 	uint32_t temporary;   /* a block is temporary until its thread has made more than this number of allocations of
 	                         about its size */
 	uint32_t sampler;     /* process id of the sampler of this process; 0: none */
-	bool waits;           /* records waits for locks, other threads, …; used with gil */
+	bool waits;           /* records waits for locks, other threads, …; enables gil too */
 	bool source;          /* keeps the source code of functions whose lines are recorded */
 	bool finalize;        /* ranks merge their files when MPI ends */
 	bool annotate;        /* records facts about the functions' code */

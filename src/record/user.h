@@ -13,7 +13,8 @@
 /* The source location of a user region. function: it is an ordinary region of a Python function that the program
  * records explicitly. */
 struct sp_place {
-	struct sp_text group, file; /* group: the module, or the part of the name before a colon */
+	struct sp_text group, file; /* group: stored as the region's module; if the name begins with the group and a
+	                               colon, that part is removed */
 	uint32_t line;
 	bool function;
 };

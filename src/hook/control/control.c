@@ -214,8 +214,8 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	if (!sp_process.instrumented)
 		hook_off();
 	sp_control_beneath(sp_lines_install);
-	/* during the start-up, open frames began before the program; if functions are not recorded, only user regions
-	 * are */
+	/* during the start-up the open frames began before the program; without functions its call tree contains only
+	 * user regions */
 	if (sp_process.settings.open_frames && (sp_process.instrumented || !booting))
 		sp_hook_adopt(t, sp_frame_current(PyThreadState_Get()));
 	return 0;

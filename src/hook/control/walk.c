@@ -81,9 +81,9 @@ static struct sp_raw_frame *next_region(const struct sp_thread *t, struct sp_raw
 	return NULL;
 }
 
-/* Returns the index of the frame (of n, innermost first) that region f belongs to: the frame in which it began or, if
- * that has ended, `before`, the frame of the preceding region. Regions that are no user regions belong to the
- * innermost frame. */
+/* Returns the index of the frame that region f belongs to; 0 is the innermost one. That is the frame in which the
+ * region began or, if that has ended, `before`, the frame of the preceding region. Regions that are no user regions
+ * belong to the innermost frame. */
 static ptrdiff_t place_of(const struct sp_walk *w, const struct sp_raw_frame *f, ptrdiff_t before)
 {
 	if (!sp_is_user_key(sp_stack_key(f)))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures the cost of measuring with a loop of empty calls, without and with the hook.
  *
- * In total a call costs (with - without) / calls more. The part between the two timestamps of the callee is in its own
- * interval: the mean recorded duration in the same round, minus the part of an empty call without the hook that is
- * between the timestamps, about one half. The rest is in the caller's interval. */
+ * In total a call costs (with - without) / calls more. A part of this cost is between the two timestamps of the
+ * callee, in its own interval. This part is the mean recorded duration in the same round, minus what an empty call
+ * takes between the timestamps without the hook: about half of its time. The rest of the cost is in the caller's
+ * interval. */
 #include "hook/calibrate.h"
 #include "hook/chain.h"
 #include "hook/hook.h"

@@ -117,7 +117,7 @@ struct function {
 	unsigned flags;
 	struct sp_arguments arguments; /* owned */
 	struct sp_raw_code facts;
-	bool not_imported; /* calls during an import get no label: the function belongs to a package or to no file, as
+	bool not_imported; /* calls during an import get no label: the function belongs to a package or to no file, like
 	                      functions that the standard library generates */
 };
 static struct function **functions; /* owned; under the lock */

@@ -35,7 +35,7 @@ static bool events_allowed(uint64_t bytes)
 static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 {
 	struct sp_raw_chunk *old = t->ev_chunk;
-	/* calibration fills the first thread's first chunk, and metrics make its events longer */
+	/* the calibration is traced in the first thread's first chunk, and metrics make its events longer */
 	uint64_t bytes = old ? old->bytes * 2 : FIRST_EVENTS * (t->loc.id ? 1 : 1 + sp_process.n_sync);
 	if (bytes > LAST_EVENTS)
 		bytes = LAST_EVENTS;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks (of asyncio and similar libraries), waits for threads, and work handed over to other threads. The hook detects
- * the events; this unit counts and writes them. A task is identified by the address of its outermost coroutine while
- * that exists.
+/* Tasks (of asyncio and similar libraries), waits for threads, and work handed over to other threads. The hook
+ * detects the events; this unit counts and writes them. A task is identified by the address of its outermost
+ * coroutine while that exists.
  *
- * A task runs in steps. Each step has a mark on the stack below the frame of its coroutine, so that neither calls nor
- * returns need a check: the thread's next event finds the mark on top, which means that the step is over. */
+ * A task runs in steps. Each step has a mark on the stack below the frame of its coroutine. The thread's next event
+ * finds the mark on top, which means that the step is over; calls and returns need no check for this. */
 #ifndef SP_RECORD_EVENTS_TASK_H
 #define SP_RECORD_EVENTS_TASK_H
 
@@ -24,7 +24,7 @@ struct sp_task {
 	uint32_t number;       /* 0: the task has no record and no events */
 	uint32_t region;
 	bool begun, running;
-	bool suspended;      /* its coroutine is about to suspend in this step */
+	bool suspended;      /* its coroutine suspends at the end of this step */
 	bool open;           /* its coroutine is not Python code: the end of a step may be the end of the task */
 	uint8_t raised;      /* SP_RAW_TASK_RAISED or …_CANCELLED while the exception leaves the coroutine; or 0 */
 	size_t depth;        /* of the coroutine's frame, during a step */

@@ -91,7 +91,7 @@ void sp_lines_called(struct sp_thread *t, uint64_t mark, uint64_t now);
 void sp_lines_at(struct sp_thread *t, struct sp_line_function *f, uint64_t frame, uint32_t line);
 /* Ends all open frames at the time `now` (ticks). */
 void sp_lines_close(struct sp_thread *t, uint64_t now);
-/* Clears all counts. */
+/* Ends all open frames and clears all counts. */
 void sp_lines_restart(struct sp_thread *t);
 /* Frees the lines of the thread, with the process lock held. done: its chunks will not be written again. */
 void sp_lines_free(struct sp_thread *t, bool done);

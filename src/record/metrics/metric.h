@@ -35,7 +35,7 @@ struct sp_metric_state {
 struct sp_metric_source {
 	const char *name;
 	enum sp_raw_metric_kind kind;
-	/* Returns the i-th available name; NULL after the last one. */
+	/* Returns the i-th name that can be listed; NULL after the last one. */
 	const char *(*known)(unsigned i);
 	/* Fills m for a name. Returns 0, -ENOENT for an unknown name, or another negative errno if it cannot be
 	 * counted on this machine; errors come with a sentence in why. */

@@ -70,8 +70,8 @@ static struct known *find_or_add(const void *p)
 	return k;
 }
 
-/* Whether the calling thread holds a lock of the recorder: in a lock of the program's allocator that the recorder
- * called, in a signal handler that interrupted the recorder, or in a fork handler that runs after the recorder's. */
+/* Whether the calling thread holds a lock of the recorder. There are three cases: the recorder called the program's
+ * allocator, which locks; a signal handler interrupted the recorder; a fork handler runs after the recorder's. */
 static bool is_locking(void)
 {
 	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);

@@ -49,7 +49,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 /* Begins a wait. row and object may be NULL. flags: SP_RAW_WAIT_… */
 void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct sp_raw_wait *row,
                    struct sp_raw_object *object, unsigned flags);
-/* Ends a wait. got: the object was acquired. Returns false if the wait began in a file that is over. */
+/* Ends a wait. `got`: the object was acquired. Returns false if the wait began in a file that is over. */
 bool sp_wait_end(struct sp_wait *w, bool got);
 /* Discards a wait that turned out not to have waited. */
 void sp_wait_drop(struct sp_wait *w);
