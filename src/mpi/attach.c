@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spartito_mpi.so: every function of MPI as a jump to where it shall lead. _measure loads it for all to see before the
- * program can load an MPI, so that the program's calls come here first; it is linked to no MPI. */
+/* spartito_mpi.so: every MPI function as an indirect jump. _measure loads it globally before the program can load an
+ * MPI, so that the program's calls arrive here first. It is not linked to any MPI. */
 #include "mpi/library.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 static const char *const names[] = {SP_MPI_TABLE(NAME)};
 static const bool may_be_missing[] = {SP_MPI_TABLE(MISSING)};
 
-/* trampolines.S */
+/* in trampolines.S */
 extern void *const sp_mpi_trampolines[SP_MPI_FUNCTIONS] __attribute__((visibility("hidden")));
 extern void *sp_mpi_targets[SP_MPI_FUNCTIONS] __attribute__((visibility("hidden")));
 void *sp_mpi_indirect(unsigned function);
@@ -38,8 +38,9 @@ int sp_mpi_attach(const struct sp_adapter *a)
 	return 0;
 }
 
-/* Where a symbol of ours leads, asked by the dynamic linker: nowhere, if the MPI has no such function, so that programs
- * that look whether it has see the truth. While no MPI is loaded, what belongs to every one is there. */
+/* The address of one of the symbols here, for the dynamic linker. NULL if the MPI does not have the function, so that a
+ * program that checks for a function gets the right answer. While no MPI is loaded, functions that every MPI has are
+ * defined. */
 void *sp_mpi_indirect(unsigned function)
 {
 	int has = sp_mpi_has(names[function]);
@@ -48,7 +49,7 @@ void *sp_mpi_indirect(unsigned function)
 	return NULL;
 }
 
-/* ---- without an MPI: somebody looked for a function by its name and calls it ---- */
+/* ---- a call without an MPI: the program found a function by its name ---- */
 
 static int absent(void)
 {
@@ -70,7 +71,8 @@ static void missing(const char *format, const char *what)
 	adapter->meta("missing_mpi", text);
 }
 
-/* The library for this MPI beside this one; NULL: there is none, and the program's META says why. */
+/* Loads the library for this MPI from this library's directory; NULL: not available, and a META record of the program
+ * has the reason. */
 static const struct sp_mpi_library *library(void *mpi, const char *path)
 {
 	char file[PATH_MAX];

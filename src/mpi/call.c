@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One call of MPI: its region is entered and left. */
+/* One MPI call: enters and leaves its region. */
 #include "mpi/wrap.h"
 
 #include <dlfcn.h>
@@ -20,12 +20,12 @@ const struct sp_adapter *sp_mpi_adapter;
 void *sp_mpi_real[SP_MPI_FUNCTIONS];
 static void *library;
 
-/* generation << 32 | region id, or OFF where the function's groups are off; variants for large counts have it of their
- * plain one as well as here */
+/* generation << 32 | region id, or OFF if the function's groups are not recorded; variants for large counts have the
+ * value of their plain variant as well */
 static uint64_t regions[SP_MPI_FUNCTIONS];
 
-/* The outermost call of this thread, as the address of its struct: inner ones are below it on the stack. One that was
- * left by longjmp or an exception is above whoever calls next from where that led to. */
+/* Address of the struct of this thread's outermost MPI call: inner calls have lower addresses on the stack. A call that
+ * was left by longjmp or an exception has a lower address than the next call from the frame to which that led. */
 static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
 
 bool sp_mpi_group_on(uint32_t groups)
@@ -70,8 +70,7 @@ bool sp_mpi_begin(struct sp_mpi_call *c, unsigned function)
 	return true;
 }
 
-/* Meanwhile the measurement may have been paused or have ended, or another one begun: its frame is then closed already.
- */
+/* Meanwhile the measurement may have been paused or ended, or another one begun: then the frame is already closed. */
 void sp_mpi_returned(struct sp_mpi_call *c, int result)
 {
 	const struct sp_adapter *a = sp_mpi_adapter;

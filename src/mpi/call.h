@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One call of a function of MPI, for its wrapper. */
+/* One call of an MPI function, for its wrapper. */
 #ifndef SP_MPI_CALL_H
 #define SP_MPI_CALL_H
 
@@ -8,42 +8,44 @@
 
 extern const struct sp_adapter *sp_mpi_adapter;
 extern void *const sp_mpi_wrappers[SP_MPI_FUNCTIONS];
-/* A symbol of the MPI library; NULL: it has none of that name. */
+/* Finds a symbol of the MPI library by name; NULL: not defined there. */
 void *sp_mpi_symbol(const char *name);
 
-/* What a collective did, for its end. */
+/* The data of a collective operation, for its end event. */
 struct sp_mpi_moved {
-	uint32_t comm, operation; /* 0: not known; enum sp_mpi_operation */
+	uint32_t comm, operation; /* 0: unknown; enum sp_mpi_operation */
 	int32_t root;             /* rank, or SP_RAW_ROOT_… */
 	uint64_t sent, received;
 };
 
 struct sp_mpi_call {
 	struct sp_thread *t; /* NULL: nothing is recorded */
-	uint64_t now;        /* of the enter, in ticks */
-	uint32_t region;     /* 0: the function's group is off */
+	uint64_t now;        /* time of the enter, ticks */
+	uint32_t region;     /* 0: the function's group is not recorded */
 	uint32_t generation;
 	int result;
 	bool traced;
-	uint64_t kept;   /* of before the function, for after it: what is its family's affair */
-	uint64_t newest; /* of before a function that completes requests: the last of those that it may mean */
+	uint64_t kept; /* a value that the function's family stores before the call, for use after it */
+	/* sp_mpi_request_newest() before a function that completes requests: newer requests are not meant */
+	uint64_t newest;
 	struct sp_mpi_moved moved;
 };
 
-/* Enters the region. false: MPI called this itself, in another call of MPI; nothing else may be called with c. */
+/* Enters the region. Returns false if MPI itself called the function within another MPI call; then do not use c with
+ * other functions. */
 bool sp_mpi_begin(struct sp_mpi_call *c, unsigned function);
-/* The function returned: looks whether the measurement still goes on. */
+/* Call after the MPI function has returned: stores its result, and checks whether the measurement still runs. */
 void sp_mpi_returned(struct sp_mpi_call *c, int result);
-/* Leaves the region; returns the result. */
+/* Leaves the region; returns the MPI function's result. */
 int sp_mpi_end(struct sp_mpi_call *c);
 
-/* Whether records of this call are wanted: its group is on, and it did what it should. */
+/* Whether to record the call's data: its group is recorded, and it succeeded. */
 static inline bool sp_mpi_counts(const struct sp_mpi_call *c)
 {
 	return c->region && c->result == MPI_SUCCESS;
 }
 
-/* An event at the enter of the call, or now. */
+/* Records an event at time `now`; sp_mpi_event(): at the current time. */
 static inline void sp_mpi_event_at(const struct sp_mpi_call *c, enum sp_raw_extra what, const uint64_t *payload,
                                    unsigned n, uint64_t now)
 {
@@ -62,13 +64,13 @@ static inline void sp_mpi_add(const struct sp_mpi_call *c, enum sp_adapter_count
 		sp_mpi_adapter->add(c->t, which, amount);
 }
 
-/* Two halves of a word: FORMAT.md's c|x. */
+/* Combines two halves of a word: c|x in FORMAT.md. */
 static inline uint64_t sp_mpi_pair(uint32_t low, uint32_t high)
 {
 	return (uint64_t)high << 32 | low;
 }
 
-/* Whether all the groups are recorded. */
+/* Whether all groups in the bit mask are recorded. */
 bool sp_mpi_group_on(uint32_t groups);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which MPI is in this process, and what it has, read from the tables of the loaded objects: dlsym and dlopen must not
+/* Finds the MPI in this process and its functions, from the tables of the loaded objects: dlsym() and dlopen() must not
  * be called while the dynamic linker binds a symbol. */
 #include "mpi/library.h"
 
@@ -8,15 +8,15 @@
 #include <link.h>
 #include <string.h>
 
-/* What the last search found. Written in callbacks of dl_iterate_phdr only, which the linker does one at a time. */
+/* Result of the last search. Written only in callbacks of dl_iterate_phdr(), which the linker calls one at a time. */
 static struct {
-	unsigned long long adds, subs; /* the list of objects it was found in */
+	unsigned long long adds, subs; /* state of the linker's list of objects at that time */
 	bool any;
 	struct sp_dynamic_symbols mpi;
 } last;
 
 struct search {
-	const char *function; /* NULL: only which MPI */
+	const char *function; /* NULL: find only the MPI */
 	char *path;           /* may be NULL */
 	size_t n;
 	bool begun, found, has;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands between spartito_mpi.so, which is in every measured process and knows no MPI, and the library of one
- * MPI's binary interface (spartito_mpi_openmpi.so, spartito_mpi_mpich.so), which is loaded at the first call of MPI. */
+/* The interface between spartito_mpi.so, which every measured process loads and which is independent of the MPI, and
+ * the library for one MPI's binary interface (spartito_mpi_openmpi.so, spartito_mpi_mpich.so), which is loaded at the
+ * first MPI call. */
 #ifndef SP_MPI_LIBRARY_H
 #define SP_MPI_LIBRARY_H
 
@@ -12,25 +13,26 @@
 #include "functions.h"
 #include "record/adapter.h"
 
-#define SP_MPI_ATTACH  "sp_mpi_attach"     /* in spartito_mpi.so */
-#define SP_MPI_LIBRARY "sp_mpi_library_v1" /* in the others */
+#define SP_MPI_ATTACH  "sp_mpi_attach"     /* symbol in spartito_mpi.so */
+#define SP_MPI_LIBRARY "sp_mpi_library_v1" /* symbol in the other libraries */
 
-/* Called by _measure where a measurement begins that wants MPI. 0; 1: an MPI was loaded before, so its functions are
- * bound already and cannot be wrapped; -1: the two are not of one version. */
+/* _measure calls it when a measurement with MPI begins. Returns 0; 1: an MPI was loaded before, so its functions are
+ * already bound and cannot be wrapped; -1: both are of different versions. */
 typedef int (*sp_mpi_attach_function)(const struct sp_adapter *a);
 
 struct sp_mpi_library {
 	uint32_t functions, check; /* SP_MPI_FUNCTIONS, SP_MPI_CHECK */
-	/* Puts wrappers into targets, where there is one. mpi: the handle of the MPI library. */
+	/* Writes the wrappers into targets. mpi: handle of the MPI library. */
 	void (*attach)(const struct sp_adapter *a, void *mpi, void **targets);
 };
 
 /* ---- find.c: the MPI in this process ---- */
 
-/* Whether an MPI is loaded, that is, an object that defines PMPI_Init. path: the object's; "" is the program. */
+/* Whether an MPI is loaded, that is, an object that defines PMPI_Init. path: receives the object's path; "" is the
+ * program. */
 bool sp_mpi_find(char *path, size_t n);
-/* 1: it is loaded and has that function, 0: it has not, -1: none is loaded. Called by the dynamic linker in the middle
- * of loading, so it uses nothing of it but the list of objects. */
+/* Returns 1: an MPI is loaded and has this function, 0: it does not have it, -1: no MPI is loaded. The dynamic linker
+ * calls it while it is loading objects, so it uses only the linker's list of objects. */
 int sp_mpi_has(const char *function);
 
 #endif

@@ -1,55 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wrappers of one MPI's functions. This is compiled once for each MPI that is there when Spartito is built.
+/* The wrappers of one MPI's functions, compiled once for each MPI that is found when Spartito is built.
  *
- * How a family of functions is added: functions.list says what is called before and after the function itself, with the
- * names it gives to the parameters; generate.py makes the wrapper of it. The functions called there are declared here
- * and written in one file for each family. Most say what happened after it happened: `c->now`, the time of the enter,
- * is still that of the event before, so a record with it stands right behind the enter. They find in c->result what the
- * function returned, and record nothing where c->t is NULL (nothing is recorded now) or c->region is 0 (the function's
- * group is off). What no generated wrapper can do is marked `by hand` in the table, and its wrapper is called
+ * How to add a family of functions: functions.list has the calls before and after each function, with its names of the
+ * parameters; generate.py makes the wrappers. The called functions are declared here, and defined in one file for each
+ * family. Most of them record an event after it happened: `c->now`, the time of the enter, is still the time of the
+ * previous event, so a record with this time is directly behind the enter. They find the function's result in
+ * c->result, and record nothing if c->t is NULL (nothing is recorded now) or c->region is 0 (the function's group is
+ * not recorded). A function that needs an explicit wrapper is marked `by hand` in the table; its wrapper is
  * sp_mpi_wrap_NAME.
  *
- * MPI is called as PMPI_NAME, which real.h makes a pointer found at run time; NULL is possible for what the table marks
- * with a plus or a star, and for what is not in the table there is sp_mpi_symbol().
- * Nothing allocates, locks for long or calls MPI for a message, but for the size of a type. */
+ * MPI functions are called as PMPI_NAME, which real.h makes a pointer that is found at run time. It may be NULL for
+ * functions that the table marks with a plus or a star; use sp_mpi_symbol() for functions that are not in the table. No
+ * wrapper allocates, holds a lock for long or calls MPI for each message, except for the size of a type. */
 #ifndef SP_MPI_WRAP_H
 #define SP_MPI_WRAP_H
 
 #include "mpi/call.h"
 #include "real.h"
 
-/* Finds the functions of an MPI library, by its handle. */
+/* Finds the functions of an MPI library by its handle. */
 void sp_mpi_attach_real(void *mpi);
 
-/* ---- type.c: what messages hold ---- */
+/* ---- type.c: sizes of messages ---- */
 
 /* Bytes of count elements; 0 for an undefined type. */
 uint64_t sp_mpi_bytes(MPI_Count count, MPI_Datatype type);
-/* Bytes that came with a message. */
+/* Bytes of a received message. */
 uint64_t sp_mpi_received_bytes(const MPI_Status *status);
 bool sp_mpi_was_cancelled(const MPI_Status *status);
 
 /* ---- comm.c, comm_new.c: communicators ---- */
 
-/* What is known of a communicator. Entries live as long as the process; those of freed ones are not found again. */
+/* A communicator. Entries live as long as the process; those of freed communicators are not found any more. */
 struct sp_mpi_comm {
 	uint64_t handle;
-	uint64_t global;     /* the same in all members */
-	uint64_t parent;     /* global of that, or 0 */
-	uint32_t id;         /* of this process, from 1 */
+	uint64_t global;     /* number, equal in all members */
+	uint64_t parent;     /* number of the parent, or 0 */
+	uint32_t id;         /* number in this process, from 1 */
 	uint32_t process;    /* the raw file in which it is defined (*adapter->process) */
 	uint32_t flags;      /* SP_RAW_COMM_… */
 	uint32_t size, rank; /* of the local group */
 	uint32_t remote;     /* size of the remote group */
-	uint32_t children;   /* communicators that were made of it by all its members */
+	uint32_t children;   /* number of communicators that all its members together created from it */
 	bool cart;           /* has a cartesian topology */
 	char name[MPI_MAX_OBJECT_NAME];
-	struct sp_mpi_comm *next; /* in its bucket */
+	struct sp_mpi_comm *next; /* next entry in its bucket */
 };
 
-/* NULL: MPI_COMM_NULL, or no room. Defines it in the raw file if it is not there yet. */
+/* Finds a communicator and defines it in the raw file if needed; NULL: MPI_COMM_NULL, or no memory. */
 struct sp_mpi_comm *sp_mpi_comm(MPI_Comm comm);
-/* The same, for its id alone; 0 for NULL. */
+/* Its id; 0 for NULL. */
 static inline uint32_t sp_mpi_comm_id(MPI_Comm comm)
 {
 	struct sp_mpi_comm *m = sp_mpi_comm(comm);
@@ -64,7 +64,7 @@ void sp_mpi_finalize_begin(struct sp_mpi_call *c);
 void sp_mpi_finalize_end(struct sp_mpi_call *c);
 int sp_mpi_wrap_Abort(MPI_Comm comm, int code);
 
-/* ---- p2p.c: point to point ---- */
+/* ---- p2p.c: point-to-point communication ---- */
 
 void sp_mpi_sent(struct sp_mpi_call *c, MPI_Comm comm, int dest, int tag, MPI_Count count, MPI_Datatype type);
 void sp_mpi_received(struct sp_mpi_call *c, MPI_Comm comm, const MPI_Status *status);
@@ -79,7 +79,7 @@ void sp_mpi_matches(struct sp_mpi_call *c, const MPI_Message *message);
 void sp_mpi_received_match(struct sp_mpi_call *c, const MPI_Status *status);
 void sp_mpi_ireceives_match(struct sp_mpi_call *c, const MPI_Request *request);
 
-/* ---- request.c: what completes requests of all families; how one is added is in request.h ---- */
+/* ---- request.c: completion of requests of all families; request.h has the functions that add them ---- */
 
 void sp_mpi_keep(struct sp_mpi_call *c, const MPI_Request *request);
 void sp_mpi_keep_all(struct sp_mpi_call *c, int n, const MPI_Request *requests);
@@ -98,7 +98,7 @@ void sp_mpi_released(struct sp_mpi_call *c);
 
 /* ---- coll.c: collectives ---- */
 
-/* Operations, as in OTF2's CollectiveOp. */
+/* Operations, numbered as in OTF2's CollectiveOp. */
 enum sp_mpi_operation {
 	SP_MPI_BARRIER,
 	SP_MPI_BCAST,
@@ -122,16 +122,17 @@ enum sp_mpi_operation {
 };
 
 void sp_mpi_collective(struct sp_mpi_call *c);
-/* The end of a blocking one, the call of another, the making of a persistent one: after one of coll_bytes.c. */
+/* Ends of operations, after a call of a function of coll_bytes.c: a blocking operation; the call of a non-blocking one;
+ * the creation of a persistent one. */
 void sp_mpi_ended(struct sp_mpi_call *c);
 void sp_mpi_issued(struct sp_mpi_call *c, const MPI_Request *request);
 void sp_mpi_prepared(struct sp_mpi_call *c, const MPI_Request *request);
-/* The end of one that makes or frees handles. comm: of this process; 0: not known. */
+/* The end of an operation that creates or frees handles. comm: id in this process; 0: unknown. */
 void sp_mpi_handles_end(struct sp_mpi_call *c, uint32_t comm, enum sp_mpi_operation operation);
 
 /* ---- coll_bytes.c: which collective it is, and its bytes ---- */
 
-/* An array of int or, in the variants for large counts, of MPI_Count. */
+/* An array of int, or of MPI_Count in the variants for large counts. */
 struct sp_mpi_counts {
 	const void *p;
 	size_t width;
@@ -168,16 +169,16 @@ void sp_mpi_reduce_scatter_block(struct sp_mpi_call *c, const void *sbuf, MPI_Co
 void sp_mpi_scan(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
 void sp_mpi_exscan(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
 
-/* ---- comm_life.c: communicators come, get names and go ---- */
+/* ---- comm_life.c: creation, names and end of communicators ---- */
 
-/* How one came to be, for its number. */
+/* How a communicator was created, for its number. */
 enum sp_mpi_comm_origin {
 	SP_COMM_WORLD = 1,
 	SP_COMM_SELF,
-	SP_COMM_FOUND, /* by a way that is not wrapped */
+	SP_COMM_FOUND, /* by a function that is not wrapped */
 	SP_COMM_DUP,
 	SP_COMM_CREATE,
-	SP_COMM_GROUP, /* by its own members alone */
+	SP_COMM_GROUP, /* only by its members */
 	SP_COMM_SPLIT,
 	SP_COMM_TOPOLOGY,
 	SP_COMM_INTER,
@@ -185,13 +186,13 @@ enum sp_mpi_comm_origin {
 	SP_COMM_SPAWN
 };
 
-/* By all members of comm; made holds MPI_COMM_NULL where this process is in none of the new ones. */
+/* Created by all members of comm; *made is MPI_COMM_NULL if this process is not a member of a new one. */
 void sp_mpi_created(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_origin origin, const MPI_Comm *made);
 void sp_mpi_created_by_members(struct sp_mpi_call *c, MPI_Comm comm, int tag, const MPI_Comm *made);
 /* An intercommunicator between comm's members and others. */
 void sp_mpi_connected(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_origin origin, int tag,
                       const MPI_Comm *made);
-/* One that is there without a collective of this process, if it is new. */
+/* A communicator that exists without a collective of this process; adds it if it is new. */
 void sp_mpi_met(struct sp_mpi_call *c, const MPI_Comm *made);
 void sp_mpi_duplicates(struct sp_mpi_call *c, MPI_Comm comm, MPI_Comm *made, const MPI_Request *request);
 void sp_mpi_frees(struct sp_mpi_call *c, const MPI_Comm *comm);

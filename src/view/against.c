@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of each region and path what the first experiment says that has it; lists of children anew. */
+/* Copies each region and path from the first experiment that has it, and makes new lists of children. */
 static int make_tree(struct sp_against *a, const struct sp_model *m)
 {
 	const struct sp_compare *c = &a->compare;
@@ -40,7 +40,7 @@ static int make_tree(struct sp_against *a, const struct sp_model *m)
 	return 0;
 }
 
-/* Those of the base behind those of m. */
+/* The parameter values of m, followed by those of the base. */
 static int make_parameters(struct sp_against *a, const struct sp_model *m)
 {
 	const struct sp_model *b = a->base;
@@ -99,7 +99,7 @@ void sp_against_close(struct sp_against *a)
 	free(a);
 }
 
-/* Which of those that began no MPI it is. */
+/* The position of a process among those without MPI. */
 static uint32_t place(const struct sp_model *m, uint32_t process)
 {
 	uint32_t i, n = 0;

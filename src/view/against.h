@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An experiment beside another one, its base: which functions and call paths both have (model/compare/compare.h), and
- * what to choose of the base where a part of the experiment is chosen. */
+/* Compares an experiment with another one, its base: functions and call paths of both (model/compare/compare.h), and
+ * the selection in the base that corresponds to a selection in the experiment. */
 #ifndef SP_VIEW_AGAINST_H
 #define SP_VIEW_AGAINST_H
 
@@ -11,17 +11,18 @@
 struct sp_against {
 	struct sp_compare compare;
 	const struct sp_model *base; /* borrowed */
-	/* The experiment with the regions and paths that only the base has behind its own, and with nothing of what is
-	 * not regions, paths and values of parameters. */
+	/* The experiment's regions and paths, followed by those that only the base has. It contains nothing except
+	 * regions, paths and values of parameters. */
 	struct sp_model all;
 };
 
-/* Both models outlive it. 0, or -1 with e set; sp_against_close() of NULL is nothing. */
+/* Opens a comparison; both models must outlive it. Returns 0, or -1 with e set. sp_against_close(NULL) does nothing. */
 int sp_against_open(struct sp_against **out, const struct sp_model *m, const struct sp_model *base, struct sp_err *e);
 void sp_against_close(struct sp_against *a);
 
-/* The process of the base with the same rank, or of those without a rank the one at the same place; the location at the
- * same place in that process. SP_NONE stays; false: there is none such. */
+/* Replaces the indices of a process and a location by those of the base: the process with the same rank (without a
+ * rank: with the same position among those without), and the location with the same position in it. SP_NONE stays.
+ * Returns false if the base has no such process or location. */
 bool sp_against_selection(const struct sp_against *a, const struct sp_model *m, uint32_t *process, uint32_t *location);
 
 #endif

@@ -30,7 +30,7 @@ struct column {
 };
 
 struct sp_columns {
-	char *text; /* owned; the header */
+	char *text; /* owned; text of the header */
 	size_t n, room;
 	struct column *columns; /* owned */
 	size_t n_columns, column_room;
@@ -41,7 +41,7 @@ struct sp_columns {
 #error "the columns are written as they are in memory, which has to be little-endian"
 #endif
 
-/* ---- the header's text ---- */
+/* ---- text of the header ---- */
 
 static char *room(struct sp_columns *c, size_t n)
 {
@@ -83,7 +83,7 @@ static void quoted(struct sp_columns *c, struct sp_str s)
 	while (p < end) {
 		size_t n = sp_utf8_sequence(p, (size_t)(end - p));
 
-		if (n == 0) { /* \xNN, whose backslash JSON wants twice */
+		if (n == 0) { /* \xNN; JSON requires the backslash to be doubled */
 			memcpy(at, "\\\\x", 3);
 			at[3] = hex[*p >> 4];
 			at[4] = hex[*p++ & 15];
@@ -104,7 +104,7 @@ static void quoted(struct sp_columns *c, struct sp_str s)
 	c->n += (size_t)(at - to);
 }
 
-/* What stands before a value. */
+/* Writes the comma and the key before a value. */
 static void before(struct sp_columns *c, const char *key)
 {
 	if (c->n && c->text[c->n - 1] != '{' && c->text[c->n - 1] != '[')

@@ -13,11 +13,11 @@
 struct sp_view_kept {
 	const struct sp_model *m;
 	pthread_mutex_t lock;
-	struct sp_lod *lod; /* owned; NULL: nobody needed it so far, or it could not be made, */
-	struct sp_err why;  /* which has a text then */
+	struct sp_lod *lod; /* owned; NULL: not needed yet, or it could not be made, */
+	struct sp_err why;  /* and then this has a text */
 	struct sp_view_messages messages;
 	bool has_messages;
-	struct sp_looks *looks; /* owned; of each location; NULL: nobody needed them */
+	struct sp_looks *looks; /* owned; for each location; NULL: not needed yet */
 };
 
 static void free_messages(struct sp_view_messages *all)
@@ -59,10 +59,10 @@ void sp_view_kept_free(struct sp_view_kept *k)
 	free(k);
 }
 
-/* Under the lock. */
+/* Call with the lock held. */
 static int find_lod(struct sp_view_kept *k, const struct sp_lod_options *o, struct sp_err *e)
 {
-	/* to try may take a minute, and comes to the same end */
+	/* do not try again after a failure: it may take a minute and fail in the same way */
 	if (!k->lod && !k->why.text[0])
 		sp_lod_open(&k->lod, k->m, o, &k->why);
 	if (k->lod)
@@ -127,7 +127,7 @@ static int by_time(const void *a, const void *b)
 	return p->to < q->to ? -1 : p->to > q->to;
 }
 
-/* Of indices. */
+/* Compares indices. */
 static int by_pair(const void *a, const void *b, void *kept)
 {
 	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -221,7 +221,7 @@ int sp_view_all_messages(const struct sp_viewed *v, const struct sp_view_message
 
 	pthread_mutex_lock(&k->lock);
 	if (!k->has_messages && sp_messages_any(k->m))
-		rc = sp_guarded(read_messages, &(struct reading){k, e}, e); /* the lock is held */
+		rc = sp_guarded(read_messages, &(struct reading){k, e}, e); /* guarded, because the lock is held */
 	k->has_messages |= rc == 0;
 	*all = &k->messages;
 	pthread_mutex_unlock(&k->lock);
@@ -256,7 +256,8 @@ int sp_view_looks(const struct sp_viewed *v, uint32_t location, const struct sp_
 	if (!l) {
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	} else if (!l->known) {
-		rc = sp_guarded(read_looks, &(struct looking){k, location, e}, e); /* the lock is held */
+		/* guarded, because the lock is held */
+		rc = sp_guarded(read_looks, &(struct looking){k, location, e}, e);
 		if (rc)
 			sp_looks_free(l);
 		l->failed = rc;

@@ -59,7 +59,7 @@ static int read_all(struct sp_looks *l, struct sp_sampled_events *s, uint64_t pe
 	return (int)n;
 }
 
-/* The path that was found longest in the looks [first, first + SP_LOOKS_BLOCK). */
+/* Finds the path with the most time in the samples [first, first + SP_LOOKS_BLOCK). */
 static void longest(const struct sp_looks *l, size_t first, struct sp_looks_block *b)
 {
 	uint64_t ns[SP_LOOKS_BLOCK];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What samples have found in a location, kept so that any part of a run is drawn and summed up without reading files.
- */
+/* The samples of a location in memory, so that any part of a run is drawn and summed up without reading files. */
 #ifndef SP_VIEW_LOOKS_H
 #define SP_VIEW_LOOKS_H
 
@@ -12,57 +11,59 @@
 
 enum { SP_LOOKS_BLOCK = 64 };
 
-/* Looks that follow each other, summed up. */
+/* The summary of a block of successive samples. */
 struct sp_looks_block {
-	uint32_t path;                    /* that was found for the longest time, */
-	uint64_t ns;                      /* so long */
-	uint64_t state[SP_SAMPLE_STATES]; /* ns in each */
+	uint32_t path;                    /* the path with the most time, */
+	uint64_t ns;                      /* and this time, ns */
+	uint64_t state[SP_SAMPLE_STATES]; /* ns in each state */
 };
 
-/* Look k lasts until look k + 1, the last one until `end`; but not longer than sp_sampled_until() says. */
+/* Sample k is valid until sample k + 1, the last one until `end`, but not longer than sp_sampled_until() returns. */
 struct sp_looks {
 	uint64_t *time;  /* owned; ns, ascending */
 	uint64_t *until; /* owned */
-	uint32_t *path;  /* owned; 0: no function that is known */
-	uint32_t *cpu;   /* owned; ns of a processor since the look before */
+	uint32_t *path;  /* owned; 0: no known function */
+	uint32_t *cpu;   /* owned; ns of processor time since the previous sample */
 	uint8_t *state;  /* owned */
 	size_t n;
 	uint64_t end;
-	struct sp_looks_block *blocks; /* owned; of n / SP_LOOKS_BLOCK whole blocks */
-	bool known, failed;            /* they were read; with what outcome */
+	struct sp_looks_block *blocks; /* owned; one for each of the n / SP_LOOKS_BLOCK complete blocks */
+	bool known, failed;            /* known: they were read; failed: reading failed */
 };
 
 static inline uint64_t sp_looks_until(const struct sp_looks *l, size_t k)
 {
 	return l->until[k];
 }
-/* The first look that ends after the moment; n: none. */
+/* The first sample that ends after `moment` (ns); n: no such sample. */
 size_t sp_looks_at(const struct sp_looks *l, uint64_t moment);
 
-/* Makes the blocks. 0, or -1: no memory. */
+/* Makes the blocks. Returns 0, or -1: no memory. */
 int sp_looks_sum_up(struct sp_looks *l);
-/* Reads those of a location, and sums them up. 0, or -1 with e set; sp_looks_free() either way. To be guarded. */
+/* Reads the samples of a location and makes the blocks. Call under sp_guarded(). Returns 0, or -1 with e set; call
+ * sp_looks_free() in both cases. */
 int sp_looks_read(struct sp_looks *l, const struct sp_model *m, uint32_t location, struct sp_err *e);
 void sp_looks_free(struct sp_looks *l);
 
-/* What was found in [begin, end), in the order of time: a path (the one found longest, where several looks are told as
- * one), for how many of these ns, how many in each state, and of how many looks. */
+/* Reports samples in [begin, end), in the order of time: a path (the one with the most time, if several samples are
+ * combined), its ns, the ns in each state, and the number of samples. */
 typedef void sp_looks_fn(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
                          uint64_t looks);
-/* All of [begin, end], which is divided into `pixels` equal parts: only looks within one part are told as one. */
+/* Reports all of [begin, end), which is divided into `pixels` equal parts; only samples within one part are
+ * combined. */
 void sp_looks_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint32_t pixels, sp_looks_fn *told,
                    void *arg);
 
-/* Whether samples say what the location did when: where it has no trace. */
+/* Whether samples replace the trace of the location, because no trace was recorded. */
 bool sp_looks_stand(const struct sp_model *m, uint32_t location);
 
-/* Adds to the exclusive time of each path how long it was found in [begin, end], as sp_lod_range() does. */
+/* Adds the time in which each path was found in [begin, end) to its exclusive time, as sp_lod_range() does. */
 void sp_looks_range(const struct sp_looks *l, uint64_t begin, uint64_t end, struct sp_value *values);
 
-/* What samples can tell of a metric of theirs within a range of time: ns of a processor, or in a state. */
+/* Metrics of samples that are known within a range of time: ns of processor time, or ns in a state. */
 enum sp_looks_metric { SP_LOOKS_CPU = SP_SAMPLE_STATES, SP_LOOKS_NOT };
 enum sp_looks_metric sp_looks_metric_of(const struct sp_metric *x);
-/* Adds it, of the look's own path, to grown[path * width]. */
+/* Adds the metric of each sample to its path, at grown[path * width]. */
 void sp_looks_grown(const struct sp_looks *l, uint64_t begin, uint64_t end, enum sp_looks_metric which, double *grown,
                     size_t width);
 

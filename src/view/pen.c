@@ -54,7 +54,7 @@ static void flush(struct sp_pen *p, uint32_t depth)
 	l->calls = 0;
 }
 
-/* The region with the least time gives way. */
+/* Adds time to a region, replacing the one with the least time if there is no room. */
 static void add_region(struct sp_pen_lane *l, uint32_t region, uint64_t ns)
 {
 	unsigned i, least = 0;
@@ -131,7 +131,7 @@ void sp_pen_add(struct sp_pen *p, uint32_t depth, uint64_t begin, uint64_t end, 
 	add_region(l, region, most);
 }
 
-/* By depth; those of one depth came in the order of time. */
+/* Sorts by depth; rows of one depth are already in the order of time. */
 static int sort(struct sp_pen *p)
 {
 	struct sp_pen_row *sorted = malloc((p->n_rows + 1) * sizeof(*sorted));

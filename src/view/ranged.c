@@ -32,7 +32,8 @@ static double calls(const struct sp_value *v)
 	return (double)v->visits + (double)v->resumed;
 }
 
-/* Exclusive times without the cost, and of both kinds the inclusive ones. Rows are sorted, callers first. */
+/* Subtracts the overhead from exclusive times, and derives inclusive times with and without it. Rows are sorted,
+ * callers first. */
 static void reduce(struct sp_ranged *r, const struct sp_location *l)
 {
 	const struct sp_process *p = &r->m->processes[l->process];
@@ -59,7 +60,7 @@ static void reduce(struct sp_ranged *r, const struct sp_location *l)
 	}
 }
 
-/* The mean falls as the inclusive time does; the spread of the single durations is kept. */
+/* The mean decreases in proportion to the inclusive time; the spread of the durations is kept. */
 static void shorten(struct sp_value *v, double *each, double reduced, double cost_in)
 {
 	const double n = calls(v), old = n > 0 ? *each / n : 0, now = v->incl > 0 ? old * reduced / v->incl : old;

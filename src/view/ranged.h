@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What locations did in a range of time, by their traces, or without them by samples. Where the cost of measuring is
- * taken out of the run, it is also out of its parts. */
+/* The numbers of locations in a range of time, from traces or else from samples. If the measurement overhead is
+ * subtracted from the run, it is also subtracted from its parts. */
 #ifndef SP_VIEW_RANGED_H
 #define SP_VIEW_RANGED_H
 
@@ -13,19 +13,20 @@ struct sp_ranged {
 	const struct sp_model *m;
 	struct sp_lod *p;       /* NULL: there is no trace */
 	uint64_t begin, end;    /* ns */
-	struct sp_value *one;   /* owned; of each path, of a location; NULL: nothing is taken out */
-	double *each, *reduced; /* owned; of each path: as sp_model.each; inclusive time without the cost */
+	struct sp_value *one;   /* owned; for each path, of one location; NULL: no overhead is subtracted */
+	double *each, *reduced; /* owned; for each path: as sp_model.each; inclusive time without overhead */
 };
 
-/* 0, or -1: no memory. sp_ranged_free() either way. */
+/* Returns 0, or -1: no memory. Call sp_ranged_free() in both cases. */
 int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_lod *p, uint64_t begin, uint64_t end);
 void sp_ranged_free(struct sp_ranged *r);
-/* Adds what the location did to the values, as sp_lod_range() does. Of the calls that ended in the range the cost
- * is taken out as of a whole run, and single durations fall by as much as the inclusive time does. */
-/* Samples tell exclusive times alone. */
+/* Adds the location's numbers in the range to the values, as sp_lod_range() does. The overhead of calls that ended in
+ * the range is subtracted as for a whole run; single durations decrease in proportion to the inclusive time. For a
+ * location with samples instead of a trace, only exclusive times are known. Returns 0, or -1 with e set. */
 int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *values, double *each, struct sp_err *e);
 
-/* Adds, as it is, what was done in paths that the profiles of their locations do not have: a damaged file's. */
+/* Adds, without change, the numbers of paths that are not in the profiles of their locations: those of a damaged
+ * file. */
 void sp_ranged_rest(struct sp_ranged *r, struct sp_value *values, double *each);
 
 #endif

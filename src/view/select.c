@@ -15,7 +15,7 @@
 
 static const double S = 1e-9;
 
-/* The values with those of all paths that only the base has. */
+/* Extends the values to the paths that only the base has. */
 static int widen(struct sp_selected *s, const struct sp_model *m)
 {
 	s->owned_values = calloc(s->m->n_paths, sizeof(*s->owned_values));
@@ -51,7 +51,7 @@ static int select_base(struct sp_selected *s, const struct sp_viewed *v, const s
 	return rc;
 }
 
-/* What was done in the range of time; inclusive times of paths are those within it. */
+/* Computes the numbers of a range of time; inclusive times are those within it. */
 static int select_range(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
 {
@@ -77,7 +77,7 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
 	return rc;
 }
 
-/* Where metrics were counted. */
+/* Finds the paths with counts of metrics. */
 static int find_counted(struct sp_selected *s)
 {
 	const size_t n = s->own->n_metrics;
@@ -91,7 +91,7 @@ static int find_counted(struct sp_selected *s)
 	return s->counted ? 0 : -1;
 }
 
-/* All of it. */
+/* Computes the numbers of the whole run. */
 static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
 {

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Where a moment that may be anything is; the nearest one that can be. A whole number of ns stays what it is: in
- * seconds it may be a little less. */
+/* Converts seconds, which may be any number, to the nearest valid time. A whole number of ns is kept: as seconds it may
+ * be slightly less. */
 static uint64_t moment(double s, uint64_t otherwise)
 {
 	if (isnan(s))

@@ -15,7 +15,7 @@ struct sp_span {
 	uint32_t pixels;
 };
 
-/* What the query says, or the whole run. 0, or -1 with e set. */
+/* The range of the query; without one, the whole run. Returns 0, or -1 with e set. */
 int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view_query *q, struct sp_err *e);
 
 /* Whether the query selects the location. */
@@ -25,7 +25,8 @@ static inline bool sp_span_asks(const struct sp_model *m, const struct sp_view_q
 	       (q->process == SP_NONE || q->process == m->locations[location].process);
 }
 
-/* Of the locations selected the first and the one behind the last that "rows" asks for. */
+/* The locations [*first, *end) that the parameter "rows" selects, counted among the selected locations. Returns 0, or
+ * -1 with e set. */
 int sp_span_rows(const struct sp_view_query *q, uint32_t *first, uint32_t *end, struct sp_err *e);
 
 #endif

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the viewer asks for, as columns (view/columns.h): one function for each kind of question. contract.json says for
- * every kind what may be asked and what the answer holds.
+/* Answers the viewer's questions as columns (view/columns.h): one function for each kind of question. contract.json
+ * specifies the parameters and the answer of every kind.
  *
- * Kinds that are numbers of many rows are answered here. Those that are a page of words and small tables are made in
- * python/spartito/view/kinds.py, which is the one place to ask for all of them: it knows what only Python's side knows,
- * and the viewer sees no difference.
+ * Kinds with many rows of numbers are answered here. Kinds with words and small tables are answered in
+ * python/spartito/view/kinds.py, which has data that only Python has. All questions go through that module, and the
+ * viewer sees no difference.
  *
- * Several threads may ask of one model at once, if sp_model_rows() was called before those ask who need rows, and if
- * those who are to be ALONE are: nothing else changes in a model that is loaded. */
+ * Several threads may ask questions about one model at once, if sp_model_rows() was called before a question that needs
+ * rows, and if ALONE questions are asked by one thread at a time. Nothing else changes in a loaded model. */
 #ifndef SP_VIEW_VIEW_H
 #define SP_VIEW_VIEW_H
 
 #include "base/err.h"
 #include "view/columns.h"
 
-/* What is looked at. */
+/* The subject of a question. */
 struct sp_viewed {
 	const struct sp_model *m;
-	const struct sp_against *against; /* what it is compared with; NULL: nothing */
+	const struct sp_against *against; /* the comparison with a base; NULL: no base */
 	struct sp_view_kept *kept;        /* view/kept.h */
 };
-/* The regions and paths that rows speak of: those of m, and behind them those that only the base has. */
+/* The model with the regions and paths of all rows: those of m, followed by those that only the base has. */
 const struct sp_model *sp_viewed_all(const struct sp_viewed *v);
 
-/* The parameters of a question. Each kind takes some of them, see sp_view_kind.takes. */
+/* The parameters of a question. sp_view_kind.takes has the parameters of each kind. */
 struct sp_view_query {
 	uint32_t process, location; /* indices; SP_NONE: all */
 	double begin, end;          /* s since the experiment's begin; NaN: not given */
-	uint32_t limit;             /* rows; 0: as many as the kind gives without */
-	uint32_t pixels;            /* columns of the picture; 0: not given */
-	uint32_t levels;            /* depths of calls; 0: not given */
-	const char *rows;           /* "first-last" of the locations selected; NULL: all */
+	uint32_t limit;             /* maximum number of rows; 0: the kind's default */
+	uint32_t pixels;            /* width of the picture in columns; 0: not given */
+	uint32_t levels;            /* number of depths of calls; 0: not given */
+	const char *rows;           /* "first-last" among the selected locations; NULL: all */
 	uint32_t region;            /* index; SP_NONE: all */
-	uint32_t regions;           /* told apart; 0: as many as the kind does without */
-	const char *over;           /* of balance (NULL: auto), of metrics (NULL: each location) */
+	uint32_t regions;           /* number of regions that are distinguished; 0: the kind's default */
+	const char *over;           /* for balance (NULL: auto), for metrics (NULL: each location) */
 	const char *name;           /* of a counter or metric; NULL: all */
-	const char *metric;         /* the name of one; NULL: none */
+	const char *metric;         /* name of a metric; NULL: no metric */
 };
 
 enum sp_view_parameter {
@@ -56,29 +56,30 @@ enum sp_view_parameter {
 };
 
 enum sp_view_need {
-	SP_VIEW_NEEDS_ROWS = 1,     /* of the model */
-	SP_VIEW_NEEDS_SELECTED = 2, /* the same where a process or location is selected */
+	SP_VIEW_NEEDS_ROWS = 1,     /* needs the model's rows */
+	SP_VIEW_NEEDS_SELECTED = 2, /* needs the model's rows if a process or location is selected */
 	SP_VIEW_NEEDS_ALONE = 4     /* reads traces as a writer does, which may add problems to the model */
 };
 
-/* Fills out; 0, or -1 with e set. */
+/* Fills *out. Returns 0, or -1 with e set. */
 typedef int sp_view_answerer(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out,
                              struct sp_err *e);
 
 struct sp_view_kind {
 	const char *name;
-	unsigned takes; /* of enum sp_view_parameter */
-	unsigned needs; /* of enum sp_view_need */
+	unsigned takes; /* bits of enum sp_view_parameter */
+	unsigned needs; /* bits of enum sp_view_need */
 	sp_view_answerer *answer;
 };
 
 void sp_view_query_init(struct sp_view_query *q);
 const struct sp_view_kind *sp_view_kind_find(const char *name); /* NULL: no such kind */
-/* The kind after k, the first after NULL; NULL: no more. */
+/* The kind after k; the first one for NULL; NULL after the last one. */
 const struct sp_view_kind *sp_view_kind_next(const struct sp_view_kind *k);
-/* Whether sp_model_rows() has to be called first. */
+/* Whether sp_model_rows() has to be called before the question. */
 bool sp_view_needs_rows(const struct sp_view_kind *k, const struct sp_view_query *q);
-/* Checks the indices and the range of the query, and answers; *out is for sp_columns_free(). */
+/* Checks the indices and the range of the query, and answers it; the caller frees *out with sp_columns_free(). Returns
+ * 0, or -1 with e set. */
 int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, const struct sp_view_query *q,
                    struct sp_columns **out, struct sp_err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* malloc, calloc, realloc and free. Where nothing is recorded, or one block in many, nearly every call subtracts, or
- * looks into the filter, and goes straight on to the real function: bytes are chosen whoever asks for them, and whether
- * they are the program's is looked at then. All others are looked at out of line. */
+/* malloc, calloc, realloc and free. If nothing is recorded, or only one block in many, nearly every call only
+ * subtracts, or checks the filter, and jumps to the real function. Bytes are chosen independently of the caller; a slow
+ * path then checks whether they belong to the program. All other calls use the slow path. */
 #include "inject/heap/heap.h"
 
 #include <stdlib.h>
@@ -18,26 +18,26 @@ static inline enum sp_heap_way way_now(void)
 	return __atomic_load_n(&sp_heap_real.way, __ATOMIC_ACQUIRE);
 }
 
-/* Half of all there is nobody gets, and it must not be subtracted. */
+/* A request for half the address space or more always fails: chosen() undoes its subtraction. */
 static inline bool is_chosen(size_t n)
 {
 	return SP_UNLIKELY(((sp_heap_self.left -= (int64_t)n) | (int64_t)n) < 0);
 }
 
-/* Whether the real function is all that is called for n bytes: it is known, and nothing is recorded of them. */
+/* Whether only the real function has to be called for n bytes: it is known, and nothing is recorded. */
 static inline bool is_passed(enum sp_heap_way way, size_t n)
 {
 	return SP_LIKELY(way == SP_HEAP_SAMPLED) ? !is_chosen(n) : way == SP_HEAP_PASSED_ON;
 }
 
-/* The same of the release of a block. */
+/* The same for the release of a block. */
 static inline bool is_passed_free(enum sp_heap_way way, const void *p)
 {
 	return SP_LIKELY(way == SP_HEAP_SAMPLED) ? !sp_heap_may_be_known(p) : way == SP_HEAP_PASSED_ON;
 }
 
-/* Of n bytes that are not passed: what records them; NULL: nothing does. subtracted: is_chosen() has said that they are
- * chosen. */
+/* The recorder for n bytes that are not passed on; NULL: not recorded. subtracted: is_chosen() returned true for
+ * them. */
 static const struct sp_heap_recorder *chosen(size_t n, bool subtracted, const void *caller)
 {
 	const struct sp_heap_recorder *r = any_recorder();
@@ -68,7 +68,7 @@ static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
 	return p;
 }
 
-/* Before the block is free for others. */
+/* Reports a release, before another thread can get the block. */
 static inline void forget(const struct sp_heap_recorder *r, const void *p, struct sp_heap_block *block)
 {
 	struct sp_heap_self *me = &sp_heap_self;
@@ -181,7 +181,7 @@ SP_EXPORT void free(void *p)
 	release(p, SP_HEAP_CALLER);
 }
 
-/* C23's, which do what free() does */
+/* C23 functions that do the same as free() */
 SP_EXPORT void free_sized(void *p, size_t n);
 void free_sized(void *p, size_t n)
 {
@@ -196,7 +196,7 @@ void free_aligned_sized(void *p, size_t alignment, size_t n)
 	release(p, SP_HEAP_CALLER);
 }
 
-/* of programs that were linked before 2.26 of the GNU C library */
+/* for programs that were linked with a GNU C library before 2.26 */
 SP_EXPORT void cfree(void *p);
 void cfree(void *p)
 {

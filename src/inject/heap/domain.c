@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domains of Python's allocators where everything is recorded. What they take from the C library for themselves is
- * in what they give out, and is not recorded once more. */
+/* The domains of Python's allocators if everything is recorded. Memory that they take from the C library contains their
+ * own blocks, and is not recorded again. */
 #include "inject/heap/heap.h"
 
 static inline const struct sp_heap_recorder *recorder(const struct sp_heap_self *me)

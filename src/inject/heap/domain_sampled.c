@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The domains of Python's allocators where one allocation in many is recorded: nearly every call subtracts, or looks
- * into the filter, and goes straight on to the real function. Blocks that Python's allocator takes from malloc() are
- * left to that one's wrapper. */
+/* The domains of Python's allocators if one allocation in many is recorded. Nearly every call only subtracts, or checks
+ * the filter, and jumps to the real function. Blocks that Python's allocator takes from malloc() are left to the
+ * wrapper of malloc(). */
 #include "inject/heap/heap.h"
 
 #include <string.h>
 
-enum { IDLE = 64 << 10 }; /* bytes to the next look whether anything is recorded */
+enum { IDLE = 64 << 10 }; /* bytes until the next check whether anything is recorded */
 
-/* Whether the n bytes that made `left` negative are recorded. Those of the recorder itself are chosen as others are,
- * and not recorded: whoever comes next must not be in their place. */
+/* Whether the n bytes that made `left` negative are recorded. Bytes of the recorder itself are chosen like others but
+ * not recorded, so that the next allocation does not replace them. */
 static bool is_recorded(size_t n)
 {
 	struct sp_heap_self *me = &sp_heap_self;
 	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
-	if (!r) /* the measurement is over, and another allocator on top of this one keeps it in use */
+	if (!r) /* the measurement is over, but another allocator that wraps this one keeps it in use */
 		sp_heap_undraw(me, IDLE);
 	return r && sp_heap_sampled(r, me, n) && !me->quiet;
 }
@@ -47,7 +47,8 @@ SP_COLD static void forget(const void *p, struct sp_heap_block *block)
 	me->quiet--;
 }
 
-/* The block is not known any more, and has its new size; small: not for malloc()'s wrapper to count. */
+/* Reallocates a block: the old one is forgotten, the new one has the new size; small: malloc()'s wrapper must not count
+ * it. */
 static void *resized(const struct sp_heap_domain *d, void *p, size_t n, bool small)
 {
 	struct sp_heap_self *me = &sp_heap_self;
@@ -112,9 +113,9 @@ static void sampled_free(void *domain, void *p)
 SP_EXPORT const struct sp_heap_domain_functions sp_heap_domain_sampled = {sampled_malloc, sampled_calloc,
                                                                           sampled_realloc, sampled_free};
 
-/* ---- pymalloc: what it does not know it takes for a block of malloc(). So a chosen block is one, its release comes to
- * free(), its new size to realloc(), and no other release has to be looked at. It does not look at its context: the
- * domain is as good, and stays where it is. ---- */
+/* ---- pymalloc: it treats unknown blocks as blocks of malloc(). So a chosen block is allocated with malloc(): its
+ * release goes to free(), its new size to realloc(), and other releases need no check. pymalloc does not use its
+ * context, so the context can be the domain, which stays valid. ---- */
 
 SP_COLD static void *pymalloc_malloc_chosen(const struct sp_heap_domain *d, size_t n)
 {
@@ -152,7 +153,7 @@ SP_COLD static void *pymalloc_realloc_chosen(const struct sp_heap_domain *d, voi
 	return tell(d, moved, n);
 }
 
-/* A block of malloc() that becomes small comes to realloc(), which is told that its bytes are subtracted. */
+/* A block of malloc() that becomes small goes to realloc(), which must not subtract its bytes again. */
 static void *pymalloc_realloc(void *domain, void *p, size_t n)
 {
 	const struct sp_heap_domain *d = domain;
@@ -165,7 +166,7 @@ static void *pymalloc_realloc(void *domain, void *p, size_t n)
 SP_EXPORT const struct sp_heap_domain_functions sp_heap_domain_pymalloc = {pymalloc_malloc, pymalloc_calloc,
                                                                            pymalloc_realloc, NULL};
 
-/* ---- arenas: what is in them is recorded, and not they ---- */
+/* ---- arenas: their contents are recorded, not the arenas ---- */
 
 static void *arena_alloc(void *arenas, size_t n)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library that `spartito run --memory-profile` has loaded before all others (LD_PRELOAD): it stands in front of the
- * allocators, calls the real ones, and tells the recorder.
+/* The library that `spartito run --memory-profile` preloads (LD_PRELOAD): it wraps the allocators, calls the real ones,
+ * and reports to the recorder.
  *
- * It is in every process of the run, whatever program that is. Until spartito._measure has attached itself a wrapper is
- * one load and one branch. The real functions are those of the next library that has them, so that allocators of the
- * program's own choice, preloaded after this one, stay in use. */
+ * It is in every process of the run, whatever its program. Until spartito._measure attaches a recorder, a wrapper is
+ * one load and one branch. The real functions are those of the next library that has them, so an allocator of the
+ * program's choice, preloaded after this one, stays in use. */
 #ifndef SP_INJECT_HEAP_HEAP_H
 #define SP_INJECT_HEAP_HEAP_H
 
@@ -19,21 +19,23 @@ extern const struct sp_heap_recorder *sp_heap_recorder __attribute__((visibility
 enum { SP_HEAP_RECENT = 16 };
 
 struct sp_heap_self {
-	int quiet;    /* not 0: within an allocator that is recorded itself, or within the recorder */
-	bool drawn;   /* `left` and `seed` are */
-	int64_t left; /* bytes to the next one that is recorded */
+	int quiet;    /* not 0: inside an allocator whose own calls are recorded, or inside the recorder */
+	bool drawn;   /* `left` and `seed` are valid */
+	int64_t left; /* bytes until the next recorded allocation */
 	uint64_t seed;
-	uint64_t base; /* less `left`: all bytes that were subtracted from it */
+	uint64_t base; /* base - left is the number of bytes that were subtracted up to now */
 	struct {
 		const void *p;
-		uint64_t bytes;   /* that had been subtracted then */
-	} recent[SP_HEAP_RECENT]; /* of sampling: the latest blocks that were recorded, a ring */
+		uint64_t bytes;   /* base - left at the time of its allocation */
+	} recent[SP_HEAP_RECENT]; /* with sampling: ring of the latest recorded blocks */
 	unsigned newest;
-	const void *counted; /* of pymalloc's domains: the block whose new size is subtracted, if realloc() gets it */
+	/* in pymalloc's domains: the block whose new size is already subtracted, if realloc() gets it */
+	const void *counted;
 };
 extern __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* n bytes made me->left negative: draws the next gap. false: nothing had been drawn yet, and they are not recorded. */
+/* Call when n bytes made me->left negative: draws the next gap. Returns false if no gap had been drawn yet; then the
+ * bytes are not recorded. */
 SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_self *me, size_t n);
 
 static inline void sp_heap_set_left(struct sp_heap_self *me, int64_t bytes)
@@ -42,7 +44,7 @@ static inline void sp_heap_set_left(struct sp_heap_self *me, int64_t bytes)
 	me->left = bytes;
 }
 
-/* The first gap is drawn in so many bytes. */
+/* Makes the first gap be drawn after this number of bytes. */
 static inline void sp_heap_undraw(struct sp_heap_self *me, int64_t bytes)
 {
 	me->drawn = false;
@@ -61,7 +63,7 @@ static inline void sp_heap_tell(const struct sp_heap_recorder *r, struct sp_heap
 }
 
 extern uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((visibility("hidden")));
-/* Whether the block may be one that was chosen. */
+/* Whether the block may be a recorded one, by the filter. */
 static inline bool sp_heap_may_be_known(const void *p)
 {
 	const uint32_t at = sp_heap_filter_at(p);
@@ -74,7 +76,7 @@ static inline void sp_heap_forget(const struct sp_heap_recorder *r, struct sp_he
 	uint64_t since = UINT64_MAX;
 	for (unsigned i = 0; r->sample && i < SP_HEAP_RECENT; i++)
 		if (me->recent[i].p == p) {
-			/* another thread may have released an older block of the address: the newest one counts */
+			/* another thread may have released an older block at this address: the newest one counts */
 			const uint64_t of_this = me->base - (uint64_t)me->left - me->recent[i].bytes;
 			if (of_this < since)
 				since = of_this;
@@ -83,7 +85,8 @@ static inline void sp_heap_forget(const struct sp_heap_recorder *r, struct sp_he
 	r->released(p, since, block);
 }
 
-/* What records a call, if it is chosen: not one by _measure, or by an allocator of another function of its own. */
+/* The recorder of a call, if the call is recorded: not one by _measure, nor one inside an allocator with a separate
+ * wrapper. */
 static inline const struct sp_heap_recorder *sp_heap_recorder_of(const void *caller)
 {
 	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
@@ -95,7 +98,7 @@ static inline const struct sp_heap_recorder *sp_heap_recorder_of(const void *cal
 }
 #define SP_HEAP_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 
-/* An allocator may call others of these functions, and maps its pages by mmap(). */
+/* Evaluates a call without recording: an allocator may call other wrapped functions, and maps its pages by mmap(). */
 #define SP_HEAP_QUIETLY(call)                                                                                          \
 	__extension__({                                                                                                \
 		sp_heap_self.quiet++;                                                                                  \
@@ -106,15 +109,16 @@ static inline const struct sp_heap_recorder *sp_heap_recorder_of(const void *cal
 
 void sp_heap_restore(const void *p, const struct sp_heap_block *block);
 
-/* How calls of malloc() and the like go on. */
+/* What the wrappers of malloc() and the like do. */
 enum sp_heap_way {
-	SP_HEAP_LOOKED_AT, /* all of them: everything is recorded, or the real functions are not known yet, or some
-	                    * blocks are not theirs (`early`) */
-	SP_HEAP_PASSED_ON, /* to the real functions: nothing is recorded */
-	SP_HEAP_SAMPLED,   /* the same, but bytes are subtracted, and releases looked up in the filter */
+	/* check everything: all allocations are recorded, or the real functions are unknown, or some blocks are from
+	 * `early` */
+	SP_HEAP_LOOKED_AT,
+	SP_HEAP_PASSED_ON, /* call the real functions: nothing is recorded */
+	SP_HEAP_SAMPLED,   /* the same, but subtract bytes, and check releases with the filter */
 };
 
-/* Of the C library, or whoever is in its place; NULL: not known yet. */
+/* The functions of the C library or its replacement; NULL: not looked up yet. */
 extern struct sp_heap_real {
 	enum sp_heap_way way;
 	void *(*malloc)(size_t);
@@ -123,25 +127,25 @@ extern struct sp_heap_real {
 	void (*free)(void *);
 } sp_heap_real __attribute__((visibility("hidden")));
 
-/* What is asked for while they are looked up is here, and never given back. */
+/* Bytes for allocations while the functions are looked up; they are never freed. */
 enum { SP_HEAP_EARLY = 64 << 10 };
 extern char sp_heap_early[SP_HEAP_EARLY] __attribute__((visibility("hidden")));
 static inline bool sp_heap_is_early(const void *p)
 {
 	return (uintptr_t)p - (uintptr_t)sp_heap_early < SP_HEAP_EARLY;
 }
-/* Where the real one is not known yet. */
+/* Used while the real function is unknown. */
 SP_COLD void *sp_heap_early_malloc(size_t n);
 SP_COLD void *sp_heap_early_calloc(size_t n, size_t size);
-/* Or the block is early. */
+/* Used while the real function is unknown, or for a block of `early`. */
 SP_COLD void *sp_heap_early_realloc(void *p, size_t n);
-/* Whether it is known now. */
+/* Tries to find the real function; returns whether it is known now. */
 SP_COLD bool sp_heap_early_free(void);
 
 void *sp_heap_real_calloc(size_t n, size_t size);
 extern void *(*sp_heap_real_sbrk)(intptr_t) __attribute__((visibility("hidden")));
 extern int (*sp_heap_real_brk)(void *) __attribute__((visibility("hidden")));
-/* Whether these two are there, and known. */
+/* Looks up sbrk() and brk(); returns whether both exist. */
 bool sp_heap_resolve(void);
 
 #endif

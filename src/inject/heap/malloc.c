@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The allocators of the C library: the real ones, what is chosen of sampling, blocks that are aligned. */
+/* The allocators of the C library: the real functions, the choice of samples, aligned blocks. */
 #include "inject/heap/heap.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static void *(*real_pvalloc)(size_t);
 void *(*sp_heap_real_sbrk)(intptr_t);
 int (*sp_heap_real_brk)(void *);
 
-/* dlsym() allocates, and others do before we could look anything up: that comes from here, and is never given back. */
+/* Memory for allocations by dlsym() and others before the functions were looked up; it is never freed. */
 char sp_heap_early[SP_HEAP_EARLY] __attribute__((aligned(sizeof(max_align_t)), visibility("hidden")));
 static size_t early_used;
 
@@ -38,7 +38,8 @@ static void *early_malloc(size_t n)
 	return sp_heap_early + at + head;
 }
 
-/* A block of `early` that comes meanwhile is seen here, or sets the way itself afterwards. */
+/* Sets the way of the wrappers. A block of `early` that is allocated meanwhile is seen here, or its allocation sets the
+ * way afterwards. */
 static void set_way(void)
 {
 	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
@@ -53,7 +54,7 @@ static void set_way(void)
 		__atomic_store_n(&sp_heap_real.way, SP_HEAP_LOOKED_AT, __ATOMIC_SEQ_CST);
 }
 
-/* All at once; in a thread that is here already while others wait for it, `early` serves. */
+/* Finds all functions at once. A thread that is already in here, while others wait for it, uses `early`. */
 __attribute__((constructor(101))) static void resolve(void)
 {
 	static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -91,7 +92,7 @@ void *sp_heap_early_calloc(size_t n, size_t size)
 {
 	if (RESOLVED(sp_heap_real.calloc))
 		return sp_heap_real.calloc(n, size);
-	return size && n > SP_HEAP_EARLY / size ? NULL : early_malloc(n * size); /* is 0 already */
+	return size && n > SP_HEAP_EARLY / size ? NULL : early_malloc(n * size); /* already 0 */
 }
 
 void *sp_heap_early_realloc(void *p, size_t n)
@@ -110,8 +111,8 @@ bool sp_heap_early_free(void)
 	return RESOLVED(sp_heap_real.free);
 }
 
-/* ---- sampling: each byte is chosen with the same probability, so that the gaps between chosen ones are geometric.
- * What is not drawn yet begins with a gap, too. ---- */
+/* ---- sampling: each byte is chosen with the same probability, so the gaps between chosen bytes are geometrically
+ * distributed; also before the first one ---- */
 
 static double random_unit(uint64_t *seed)
 {
@@ -121,8 +122,8 @@ static double random_unit(uint64_t *seed)
 	return ((double)((x ^ x >> 31) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* -ln(u), so precisely as it takes: a gap is a whole number of bytes. No call of the C library's, which may set errno.
- */
+/* -ln(u), with the precision needed: a gap is a whole number of bytes. Calls no function of the C library, which might
+ * set errno. */
 static double minus_log(double u)
 {
 	int e = 0;
@@ -144,12 +145,12 @@ SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_se
 		me->drawn = true;
 		sampled = me->left < 0;
 	}
-	if (sampled) /* a block is recorded once, however many of its bytes would be */
+	if (sampled) /* a block is recorded once, even if several of its bytes are chosen */
 		sp_heap_set_left(me, (int64_t)(minus_log(random_unit(&me->seed)) * (double)r->sample));
 	return sampled;
 }
 
-/* ---- the wrappers of what is called seldom; the others are in allocate.c ---- */
+/* ---- wrappers of rarely called functions; the others are in allocate.c ---- */
 
 static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
 {
@@ -162,7 +163,7 @@ static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
 	return p;
 }
 
-/* Of those that the allocator in use does not have, ENOMEM is the answer. */
+/* If the allocator in use does not have the function, it fails with ENOMEM. */
 #define ALIGNED(call, real, n)                                                                                         \
 	if (!RESOLVED(real)) {                                                                                         \
 		errno = ENOMEM;                                                                                        \
@@ -215,16 +216,16 @@ void sp_heap_restore(const void *p, const struct sp_heap_block *block)
 		r->restore(p, block);
 }
 
-/* ---- _measure's way in ---- */
+/* ---- interface for _measure ---- */
 
-/* NULL: nothing more. 0, or -1: the two are not of one version. */
+/* Attaches a recorder; NULL: detaches. Returns 0, or -1: both are of different versions. */
 SP_EXPORT int sp_heap_attach(const struct sp_heap_recorder *r);
 int sp_heap_attach(const struct sp_heap_recorder *r)
 {
 	if (r && (r->version != SP_HEAP_VERSION || r->size < sizeof *r))
 		return -1;
 	resolve();
-	sp_heap_undraw(&sp_heap_self, 0); /* what another measurement drew may have been of a larger mean */
+	sp_heap_undraw(&sp_heap_self, 0); /* a gap of another measurement may have been drawn with a larger mean */
 	__atomic_store_n(&sp_heap_recorder, r, __ATOMIC_RELEASE);
 	set_way();
 	return 0;
@@ -236,14 +237,14 @@ const void *sp_heap_real_malloc(void)
 	return (const void *)(uintptr_t)sp_heap_real.malloc;
 }
 
-/* The filter, to be set by the recorder. */
+/* The bits of the filter, which the recorder sets. */
 SP_EXPORT uint64_t *sp_heap_filter_bits(void);
 uint64_t *sp_heap_filter_bits(void)
 {
 	return sp_heap_filter;
 }
 
-/* The calling thread's: nothing is recorded while it is not 0. */
+/* The counter of the calling thread; while it is not 0, nothing is recorded. */
 SP_EXPORT int *sp_heap_quiet(void);
 int *sp_heap_quiet(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pages that the program maps itself. Those of an allocator are in what it gives out; those that the dynamic linker and
- * the C library map for themselves come by other ways. */
+/* Pages that the program maps itself. Pages of an allocator contain its blocks. Pages that the dynamic linker and the C
+ * library map do not pass through these wrappers. */
 #include "inject/heap/heap.h"
 
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static void unmapped(const struct sp_heap_recorder *r, void *p, size_t n)
 SP_EXPORT int munmap(void *p, size_t n)
 {
 	const struct sp_heap_recorder *r = sp_heap_recorder_of(SP_HEAP_CALLER);
-	/* others may be given the pages as soon as they are free; the system refuses these */
+	/* report the release first, as others may get the pages immediately; the system rejects other arguments */
 	if (r && n && !((uintptr_t)p & (SP_RAW_PAGE - 1)) && n <= (size_t)INTPTR_MAX - (uintptr_t)p)
 		unmapped(r, p, sp_heap_page_up(n));
 	return (int)syscall(SYS_munmap, p, n);
@@ -64,8 +64,8 @@ SP_EXPORT void *mremap(void *p, size_t n, size_t to, int flags, ...)
 	return q;
 }
 
-/* ---- the program break, where the program itself moves it: the C library's allocator does that by another name, and
- * others do it while they are quiet ---- */
+/* ---- the program break, if the program moves it; the C library's allocator uses another symbol, and other allocators
+ * are quiet meanwhile ---- */
 
 static void broken(const struct sp_heap_recorder *r, char *before, char *after)
 {
@@ -97,7 +97,7 @@ SP_EXPORT int brk(void *to)
 		return errno = ENOMEM, -1;
 	char *before = sp_heap_real_sbrk(0);
 	const int failed = sp_heap_real_brk(to);
-	/* a place below the first break is not refused, and changes nothing */
+	/* an address below the first break is not rejected, but changes nothing */
 	char *after = sp_heap_real_sbrk(0);
 	if (r && !failed && before != (char *)-1 && after != (char *)-1)
 		broken(r, before, after);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The real functions, and the way to the measuring half. */
+/* Finds the real functions, and attaches the measurement. */
 #include "inject/io/preload.h"
 
 #include <dlfcn.h>
@@ -14,13 +14,14 @@ const struct sp_adapter *sp_preload_adapter;
 static const char *const symbols[] = {SP_PRELOAD_FUNCTIONS(SYMBOL)};
 static const char *const names[] = {SP_PRELOAD_FUNCTIONS(NAME)};
 
-/* generation << 32 | region id, so that an old one is never taken for a new one */
+/* generation << 32 | region id, so that an old id is never used */
 static uint64_t regions[SP_PRELOAD_N];
 
-/* The code of _measure: what it does itself is not the program's. */
+/* The code range of _measure: its own calls do not belong to the program. */
 static uintptr_t own_begin, own_end;
 
-/* All at once and before the program: dlsym takes locks that a child of fork or a handler must not wait for. */
+/* Finds all functions at once, before the program starts: dlsym() takes locks for which a forked child or a handler
+ * must not wait. */
 __attribute__((constructor(101))) static void resolve(void)
 {
 	for (int i = 0; i < SP_PRELOAD_N; i++)
@@ -59,8 +60,8 @@ static int find_code(struct dl_phdr_info *object, size_t size, void *arg)
 	return found;
 }
 
-/* Called by _measure where a measurement begins that wants file I/O; found with dlsym. 0, or -1: the two are not of one
- * version. */
+/* _measure finds it with dlsym(), and calls it when a measurement with file I/O begins. Returns 0, or -1: both are of
+ * different versions. */
 SP_EXPORT int sp_preload_attach(const struct sp_adapter *a);
 int sp_preload_attach(const struct sp_adapter *a)
 {
@@ -78,7 +79,7 @@ int sp_preload_attach(const struct sp_adapter *a)
 SP_COLD static uint32_t region_new(enum sp_preload_function f, uint32_t generation)
 {
 	uint32_t id = sp_preload_adapter->region(SP_RAW_REGION_IO, NULL, names[f], NULL, 0);
-	/* variants share a name, and so a region */
+	/* variants share a name, and therefore a region */
 	for (int i = 0; id && i < SP_PRELOAD_N; i++)
 		if (names[i] == names[f] || !__builtin_strcmp(names[i], names[f]))
 			__atomic_store_n(&regions[i], (uint64_t)generation << 32 | id, __ATOMIC_RELAXED);
@@ -108,8 +109,8 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 	return c->t && c->region;
 }
 
-/* Between a call's two halves the measurement may have been paused or have ended, or another one begun: its frame is
- * then closed already. */
+/* Whether the call is still being recorded: between its two halves the measurement may have been paused or ended, or
+ * another one begun; then its frame is already closed. */
 static bool goes_on(struct sp_preload_call *c)
 {
 	const struct sp_adapter *a = sp_preload_adapter;
@@ -140,7 +141,7 @@ static void destroy(const struct sp_preload_call *c, uint32_t handle)
 		event(c, SP_RAW_X_IO_DESTROY, &payload, 1);
 }
 
-/* Handles are of the trace only. */
+/* Only traces have handles. */
 void sp_preload_begin_io(struct sp_preload_call *c, int fd, enum sp_raw_io_mode mode, uint64_t asked, uint64_t offset)
 {
 	if (!c->traced)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The handle of each descriptor. A table without locks: a thread that is cancelled or a fork in another thread leaves
- * nothing held. What is open already, or came by a way that is not wrapped (sockets, pipes), gets its handle with the
- * first call that works on it. */
+/* A table from descriptors to handles. It has no locks, so a cancelled thread or a fork in another thread cannot leave
+ * one locked. A descriptor that was open before, or that was opened by a function that is not wrapped (sockets, pipes),
+ * gets its handle with the first call that uses it. */
 #include "inject/io/preload.h"
 
 #include <errno.h>
@@ -12,16 +12,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PLACES = 4096, PAGES = 1024 }; /* descriptors up to 4 million */
+enum { PLACES = 4096, PAGES = 1024 }; /* for descriptors up to 4 million */
 
-/* process << 32 | handle: in a child of fork those of the parent mean nothing */
+/* process << 32 | handle: handles of the parent are invalid in a forked child */
 static uint64_t *pages[PAGES];
 
 static uint64_t *place_of(int fd, bool make)
 {
 	unsigned i = (unsigned)fd / PLACES;
 	if (i >= PAGES)
-		return NULL; /* negative ones too */
+		return NULL; /* also negative descriptors */
 	uint64_t *page = __atomic_load_n(&pages[i], __ATOMIC_ACQUIRE);
 	if (SP_UNLIKELY(!page) && make) {
 		uint64_t *fresh =
@@ -36,7 +36,7 @@ static uint64_t *place_of(int fd, bool make)
 	return page ? &page[fd % PLACES] : NULL;
 }
 
-/* 0: it is of an earlier process, or none. */
+/* The handle of an entry; 0: no handle, or of an earlier process. */
 static uint32_t current(uint64_t entry)
 {
 	return entry >> 32 == *sp_preload_adapter->process ? (uint32_t)entry : 0;
@@ -58,7 +58,7 @@ uint32_t sp_preload_handle_open(const struct sp_preload_call *c, int fd, const c
 	if (place) {
 		uint64_t entry = sp_preload_adapter->io_handle(),
 		         old = __atomic_exchange_n(place, entry, __ATOMIC_RELAXED);
-		/* closed by a way that is not wrapped */
+		/* closed by a function that is not wrapped */
 		const uint64_t gone = current(old);
 		if (gone)
 			a->extra(c->t, SP_RAW_X_IO_DESTROY, &gone, 1, a->now());
@@ -110,7 +110,7 @@ int sp_preload_handle_next(unsigned fd, unsigned last)
 	for (; fd <= last && fd < (unsigned)PAGES * PLACES; fd++) {
 		const uint64_t *place = place_of((int)fd, false);
 		if (!place)
-			fd |= PLACES - 1; /* none in this page */
+			fd |= PLACES - 1; /* no handle in this page */
 		else if (current(__atomic_load_n(place, __ATOMIC_RELAXED)))
 			return (int)fd;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wrappers of the functions on descriptors. */
+/* Wrappers of the functions on descriptors. */
 #include "inject/io/preload.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 /* ---- open ---- */
 
-/* The third argument is there only where a file may be made. */
+/* The third argument exists only if a file may be created. */
 #define MODE_ARGUMENT(flags, mode)                                                                                     \
 	mode_t mode = 0;                                                                                               \
 	if ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE) {                                                     \
@@ -77,7 +77,7 @@ SP_WRAP(int, close, (int fd))
 	struct sp_preload_call c;
 	if (!SP_BEGIN(&c, close))
 		return SP_REAL(close)(fd);
-	/* before, because another thread may have a new file under this number at once */
+	/* call it before, because another thread may immediately get a new file with this descriptor */
 	sp_preload_begin_close(&c, fd);
 	int r = SP_REAL(close)(fd);
 	sp_preload_end_close(&c);
@@ -126,8 +126,8 @@ SP_WRAP(int, dup, (int fd))
 DUP_TO(dup2, (int from, int to), (from, to))
 DUP_TO(dup3, (int from, int to, int flags), (from, to, flags))
 
-/* Only as what it is to files: another dup. The argument is a number or a pointer; both are passed in the same place.
- */
+/* Recorded only for its effect on files: as another dup. The argument is a number or a pointer; both are passed in the
+ * same register. */
 #define FCNTL(name)                                                                                                    \
 	SP_WRAP(int, name, (int fd, int command, ...))                                                                 \
 	{                                                                                                              \
@@ -178,7 +178,7 @@ FLUSH(fdatasync)
 
 /* ---- read and write ---- */
 
-/* -1 becomes SP_NOT_TOLD. */
+/* A result of -1 becomes SP_NOT_TOLD. */
 #define TRANSFER(name, direction, asked, offset, parameters, arguments)                                                \
 	SP_WRAP(ssize_t, name, parameters)                                                                             \
 	{                                                                                                              \
@@ -204,7 +204,7 @@ OUT(write, n, NOWHERE, (int fd, const void *p, size_t n), (fd, p, n))
 OUT(pwrite, n, at, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at))
 OUT(pwrite64, n, at, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at))
 
-/* What the kernel would refuse is not looked at. */
+/* The sum of the lengths; invalid vectors, which the kernel rejects, are not read. */
 static uint64_t vector_bytes(const struct iovec *v, int n)
 {
 	uint64_t bytes = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library that `spartito run --io` has loaded before all others (LD_PRELOAD): it stands in front of the C library's
- * functions on files, calls the real ones, and records each call where the measuring half can say who called.
+/* The library that `spartito run --io` preloads (LD_PRELOAD): it wraps the C library's functions on files, calls the
+ * real ones, and records each call if the recorder knows the caller.
  *
- * It is in every process of the run, whatever program that is. Until spartito._measure has attached itself a wrapper is
- * one load and one branch. Results, errno, and what a handler, vfork or a cancelled thread may do are those of the real
- * function. */
+ * It is in every process of the run, whatever its program. Until spartito._measure attaches an adapter, a wrapper is
+ * one load and one branch. Results, errno, and the restrictions of signal handlers, vfork and cancelled threads are
+ * those of the real function. */
 #ifndef SP_INJECT_IO_PRELOAD_H
 #define SP_INJECT_IO_PRELOAD_H
 
@@ -18,8 +18,8 @@
 #include "inject/shared/quiet.h"
 #include "inject/shared/wrap.h"
 
-/* Every function that is wrapped; a row is its symbol, and the name of its region: variants that a compiler chooses
- * (fortified ones, old names of macros) are the function that the program's source names. */
+/* All wrapped functions; each row has the symbol and the name of its region. Variants that a compiler chooses
+ * (fortified ones, old names of macros) have the name of the function in the program's source. */
 #define SP_PRELOAD_FUNCTIONS(X)                                                                                        \
 	X(open, "open")                                                                                                \
 	X(open64, "open64")                                                                                            \
@@ -113,11 +113,12 @@
 #define SP_PRELOAD_ID(symbol, name) SP_F_##symbol,
 enum sp_preload_function { SP_PRELOAD_FUNCTIONS(SP_PRELOAD_ID) SP_PRELOAD_N };
 
-extern void *sp_preload_real[SP_PRELOAD_N]; /* NULL: this C library has none, or none was looked up yet */
+/* NULL: this C library does not have the function, or it was not looked up yet */
+extern void *sp_preload_real[SP_PRELOAD_N];
 
-/* The real function. Constructors of other libraries run before ours, and may call any. */
+/* The real function. Constructors of other libraries run before this one's, and may call any wrapper. */
 #define SP_REAL(name) ((__typeof__(&sp_wrap_##name))sp_preload_real_of(SP_F_##name))
-/* Looks up all; the one of f. */
+/* Looks up all functions; returns the one of f. */
 void *sp_preload_resolve(enum sp_preload_function f);
 static inline void *sp_preload_real_of(enum sp_preload_function f)
 {
@@ -130,49 +131,49 @@ static inline void *sp_preload_real_of(enum sp_preload_function f)
 struct sp_preload_call {
 	struct sp_thread *t;
 	uint32_t generation, region;
-	uint32_t handle; /* 0: none, or nothing is traced */
+	uint32_t handle; /* 0: no handle, or not traced */
 	bool traced;
-	uint64_t now; /* of the enter */
+	uint64_t now; /* time of the enter */
 };
 
-/* NULL until there is a measurement that wants file I/O. */
+/* NULL: no measurement of file I/O is running. */
 extern const struct sp_adapter *sp_preload_adapter;
 
 bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, const void *caller);
-/* Enters the region; false: the call is not recorded, and nothing else may be called with c. */
+/* Enters the region. Returns false if the call is not recorded; then do not use c with other functions. */
 #define SP_BEGIN(c, name)                                                                                              \
 	(SP_UNLIKELY(sp_preload_adapter != NULL) &&                                                                    \
 	 sp_preload_enter(c, SP_F_##name, __builtin_extract_return_addr(__builtin_return_address(0))))
 
-/* What belongs to a call, between its enter and the real function. fd: -1 is allowed, and is no handle. */
+/* Records the begin of an operation, between the enter and the real function. fd may be -1: no handle. */
 #define SP_NOT_TOLD UINT64_MAX
 void sp_preload_begin_io(struct sp_preload_call *c, int fd, enum sp_raw_io_mode mode, uint64_t asked, uint64_t offset);
 void sp_preload_begin_seek(struct sp_preload_call *c, int fd);
-/* fd is about to be closed or replaced: forgets its handle, which becomes that of c. */
+/* Call before fd is closed or replaced: removes its handle and stores it in c. */
 void sp_preload_begin_close(struct sp_preload_call *c, int fd);
 
-/* And after it: each says what came out, and leaves the region. They keep errno. */
+/* Functions for use after the real function: each records the result and leaves the region. They keep errno. */
 void sp_preload_end(struct sp_preload_call *c);
 void sp_preload_end_io(struct sp_preload_call *c, enum sp_raw_io_mode mode, uint64_t bytes); /* SP_NOT_TOLD: failed */
 void sp_preload_end_seek(struct sp_preload_call *c, uint64_t asked, int whence, uint64_t reached);
-/* path: as given to open(); NULL or relative: found out. fd < 0: it failed. */
+/* path: as passed to open(); if it is NULL or relative, the system is asked. fd < 0: it failed. */
 void sp_preload_end_open(struct sp_preload_call *c, int fd, const char *path, int flags);
 void sp_preload_end_close(struct sp_preload_call *c);
-/* closes: `to` was open before, and its handle is that of c. */
+/* closes: `to` was open before, and c has its handle. */
 void sp_preload_end_dup(struct sp_preload_call *c, int from, int to);
 void sp_preload_end_close_range(struct sp_preload_call *c, unsigned first, unsigned last);
 
-/* ---- handles.c: what is open, by its descriptor ---- */
+/* ---- handles.c: table from descriptors to handles ---- */
 
-/* The handle of fd, made if it has none: an event, with the path that the system tells. 0: not open. */
+/* The handle of fd. If it has no handle, makes one and records an event, with the path from the system. 0: not open. */
 uint32_t sp_preload_handle(const struct sp_preload_call *c, int fd);
-/* A new one with its event; it takes the place of another. path NULL: that which the system tells. */
+/* Makes a new handle with its event, replacing the old one. path NULL: the path from the system. */
 uint32_t sp_preload_handle_open(const struct sp_preload_call *c, int fd, const char *path, uint64_t flags);
-/* A new one without an event; 0: fd is out of range. */
+/* Makes a new handle without an event; 0: fd is out of range. */
 uint32_t sp_preload_handle_set(int fd);
-/* The handle that fd had, which it has no longer; 0: none. */
+/* Removes the handle of fd and returns it; 0: no handle. */
 uint32_t sp_preload_handle_take(int fd);
-/* The next descriptor from fd on that has a handle, not above last; -1: none. */
+/* The next descriptor with a handle, from fd to last; -1: none. */
 int sp_preload_handle_next(unsigned fd, unsigned last);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wrappers of the functions on streams. The handle is that of the stream's descriptor; a stream without one (of
- * memory, or the program's own functions) has regions and bytes and no handle. What a stream reads and writes for
- * itself goes past the wrappers of read() and write(), so that no byte counts twice.
+/* Wrappers of the functions on streams. The handle is that of the stream's descriptor; a stream without a descriptor
+ * (in memory, or with the program's own functions) has regions and bytes but no handle. A stream's internal reads and
+ * writes do not pass through the wrappers of read() and write(), so no byte counts twice.
  *
- * Not wrapped: getc_unlocked() and putc_unlocked(), which compilers put in place, and input by scanf() and getline().
- */
+ * Not wrapped: getc_unlocked() and putc_unlocked(), which compilers inline, and input by scanf() and getline(). */
 #include "inject/io/preload.h"
 
 #include <errno.h>
@@ -64,7 +63,7 @@ SP_WRAP(FILE *, fdopen, (int fd, const char *mode))
 	return f;
 }
 
-/* Without a path it is the same file in another mode. */
+/* Without a path it opens the same file in another mode. */
 #define FREOPEN(name)                                                                                                  \
 	SP_WRAP(FILE *, name, (const char *path, const char *mode, FILE *f))                                           \
 	{                                                                                                              \
@@ -91,7 +90,7 @@ SP_WRAP(int, fclose, (FILE * f))
 
 /* ---- read and write ---- */
 
-/* Runs the real function and tells what it moved: `moved` is computed from its result r. */
+/* Calls the real function and records the bytes: `moved` is computed from its result r. */
 #define STREAM(type, name, direction, f, asked, moved, parameters, arguments)                                          \
 	SP_WRAP(type, name, parameters)                                                                                \
 	{                                                                                                              \
@@ -153,7 +152,7 @@ STREAM(int, vprintf, SP_RAW_IO_WRITE, stdout, SP_NOT_TOLD, NUMBER, (const char *
 STREAM(int, __vprintf_chk, SP_RAW_IO_WRITE, stdout, SP_NOT_TOLD, NUMBER, (int flag, const char *format, va_list list),
        (flag, format, list))
 
-/* A function of ... is run by that of a list. */
+/* Calls a variadic function through its va_list variant. */
 #define PRINTS(name, by, f, parameters, arguments)                                                                     \
 	SP_WRAP(int, name, parameters)                                                                                 \
 	{                                                                                                              \
@@ -174,7 +173,7 @@ PRINTS(__fprintf_chk, __vfprintf_chk, f, (FILE * f, int flag, const char *format
 PRINTS(printf, vprintf, stdout, (const char *format, ...), (format, list))
 PRINTS(__printf_chk, __vprintf_chk, stdout, (int flag, const char *format, ...), (flag, format, list))
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static uint64_t place(FILE *f)
 {
@@ -185,7 +184,7 @@ static uint64_t place(FILE *f)
 	return (uint64_t)at;
 }
 
-/* Where a seek led to is asked for only where it is not known: it may be a system call. */
+/* Asks for the position after a seek only if it is unknown: that may be a system call. */
 #define SEEKS(name, asked, whence, reached, parameters, arguments)                                                     \
 	SP_WRAP(int, name, parameters)                                                                                 \
 	{                                                                                                              \
@@ -216,7 +215,7 @@ SP_WRAP(void, rewind, (FILE * f))
 	sp_preload_end_seek(&c, 0, SEEK_SET, 0);
 }
 
-/* Functions that only ask. */
+/* Functions that only query. */
 #define ASKS(type, name, parameters, arguments)                                                                        \
 	SP_WRAP(type, name, parameters)                                                                                \
 	{                                                                                                              \

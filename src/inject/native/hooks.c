@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What compilers call for -finstrument-functions. `spartito compile cc` links it into each object file that it makes,
- * where its functions are hidden: they bind to the object's own calls and to nobody else's. Built as a library that
- * LD_PRELOAD names, they take the place of the C library's empty ones. */
+/* The functions that compilers call for -finstrument-functions. `spartito compile cc` links them into each object file
+ * that it makes; they are hidden there, so only the object's own calls bind to them. Built as a library for LD_PRELOAD,
+ * they replace the empty ones of the C library. */
 #include "record/adapter.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 #define HOOK __attribute__((visibility("hidden")))
 #endif
 
-/* NULL while there is nothing to tell; _measure sets it where it comes later than the object. */
+/* NULL while nothing is recorded; _measure sets it if it is loaded after the object. */
 static const struct sp_adapter *adapter;
 extern const struct sp_adapter *sp_native_adapter_v1 __attribute__((alias("adapter"), visibility("default")));
 
@@ -40,7 +40,7 @@ __attribute__((constructor(101))) static void find_measurement(void)
 {
 	const struct sp_adapter *a = dlsym(RTLD_DEFAULT, SP_ADAPTER_SYMBOL);
 	if (!a)
-		dlerror(); /* the program may ask for its own errors */
+		dlerror(); /* resets the error state, which the program may query */
 	else if (a->version == 1 && a->size >= offsetof(struct sp_adapter, native_forget) + sizeof a->native_forget)
 		__atomic_store_n(&adapter, a, __ATOMIC_RELAXED);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every handler that the program sets is called by handle(), which asks for quiet. The program sees its own handlers
- * only: sigaction() and signal() give back what they were given. Where two libraries have this file each calls the
- * other's functions as the real ones. */
+/* handle() calls every handler that the program sets, and disables recording meanwhile. The program sees only its own
+ * handlers: sigaction() and signal() return what the program has set. If two libraries contain this file, each one
+ * calls the other's functions as the real ones. */
 #include "inject/shared/quiet.h"
 #include "inject/shared/wrap.h"
 
@@ -21,9 +21,9 @@ __thread uintptr_t sp_quiet __attribute__((tls_model("initial-exec"), visibility
 #define NAME(symbol) #symbol,
 enum { FUNCTIONS(ID) N_FUNCTIONS };
 static void *reals[N_FUNCTIONS];
-void *sp_signals_real_vfork; /* where assembler finds it */
+void *sp_signals_real_vfork; /* for the assembler code */
 
-/* Before the program: dlsym takes locks that a child of fork or a handler must not wait for. */
+/* Runs before the program: dlsym() takes locks for which a forked child or a handler must not wait. */
 __attribute__((constructor(101))) static void resolve(void)
 {
 	static const char *const symbols[] = {FUNCTIONS(NAME)};
@@ -34,7 +34,7 @@ __attribute__((constructor(101))) static void resolve(void)
 		sp_signals_real_vfork = dlsym(RTLD_NEXT, "vfork");
 }
 
-/* Constructors of other libraries run before ours, and may call any. */
+/* Constructors of other libraries run before this one's, and may call any wrapper. */
 static void *real_of(int function)
 {
 	const int error = errno;
@@ -52,14 +52,14 @@ typedef void (*handler)(int, siginfo_t *, void *);
 typedef void (*simple)(int);
 
 static simple handlers[NSIG];
-static pid_t process; /* ours; a child of vfork has another */
+static pid_t process; /* this process's id; a child of vfork has another one */
 static bool watching;
 
-/* The second and third argument mean something only with SA_SIGINFO; a handler without it does not look at them. */
+/* The second and third argument are valid only with SA_SIGINFO; a handler without it ignores them. */
 static void handle(int number, siginfo_t *info, void *context)
 {
 	handler h = (handler)(void (*)(void))__atomic_load_n(&handlers[number], __ATOMIC_RELAXED);
-	/* what a handler before left by longjmp would not last */
+	/* a state that an earlier handler left by longjmp is not valid any more */
 	const uintptr_t before = sp_quiet && sp_is_quiet() ? sp_quiet : 0;
 	const uintptr_t frame = before > SP_QUIET_VFORKED ? 0 : (uintptr_t)__builtin_frame_address(0);
 	sp_quiet = before | frame | SP_QUIET_HANDLER;
@@ -67,7 +67,7 @@ static void handle(int number, siginfo_t *info, void *context)
 	sp_quiet = before;
 }
 
-/* by way of a third type, because the two do not agree in their arguments */
+/* cast through a third type, because the argument types differ */
 #define HANDLE ((simple)(void (*)(void))handle)
 
 static bool is_function(simple h)
@@ -75,7 +75,7 @@ static bool is_function(simple h)
 	return h != SIG_DFL && h != SIG_IGN && h != SIG_ERR && h != SIG_HOLD && h != HANDLE;
 }
 
-/* In a child of vfork what is set is the parent's too. */
+/* Whether this is a child of vfork: what it sets is also set in the parent. */
 static bool in_vfork(void)
 {
 	return sp_quiet & SP_QUIET_VFORKED && sp_is_quiet() && sp_quiet & SP_QUIET_VFORKED;
@@ -134,7 +134,7 @@ static void forked(void)
 	process = (pid_t)syscall(SYS_getpid);
 }
 
-/* Those that were set before. */
+/* Wraps the handlers that were set before. */
 void sp_signals_watch(void)
 {
 	int error = errno;
@@ -155,7 +155,8 @@ void sp_signals_watch(void)
 	errno = error;
 }
 
-/* Whoever left by longjmp took nothing back; his frame tells: it lies above the stack's end then. */
+/* Whether the frame does not exist any more: code that is left by longjmp cannot reset its state, but its frame is then
+ * beyond the stack's end. */
 SP_COLD static bool frame_is_gone(uintptr_t frame)
 {
 	stack_t alternate;
@@ -174,7 +175,7 @@ SP_COLD bool sp_is_quiet(void)
 {
 	const int error = errno;
 	const uintptr_t quiet = sp_quiet, frame = quiet & ~(SP_QUIET_VFORKED | SP_QUIET_HANDLER);
-	/* the caller of vfork goes on when its child has a memory of its own */
+	/* the caller of vfork continues when its child has separate memory */
 	const bool child = quiet & SP_QUIET_VFORKED && syscall(SYS_getpid) != process;
 	if (!child)
 		sp_quiet = frame && !frame_is_gone(frame) ? quiet & ~SP_QUIET_VFORKED : 0;
@@ -182,8 +183,9 @@ SP_COLD bool sp_is_quiet(void)
 	return child || sp_quiet;
 }
 
-/* vfork returns twice into its caller's frame, so that no function of C can call it: the flag is set, and the real one
- * takes our place. Where there is no such code, or the real one is not known yet, fork does what vfork may do. */
+/* vfork returns twice into its caller's frame, so no C function can call it: this code sets the flag and jumps to the
+ * real function. On processors without such code, or if the real function is unknown, fork is used, which may replace
+ * vfork. */
 #if defined(__x86_64__)
 __asm__(".text\n"
         ".globl vfork\n"

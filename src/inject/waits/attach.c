@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The real functions, and the way to the measuring half. */
+/* Finds the real functions, and attaches the measurement. */
 #include "inject/waits/clib.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@ const struct sp_clib_recorder *sp_clib_recorder;
 #define SYMBOL(symbol) #symbol,
 static const char *const symbols[] = {SP_CLIB_FUNCTIONS(SYMBOL)};
 
-/* Condition variables have had another size once; dlsym() may give those. */
+/* Condition variables had another size in old versions; dlsym() may return the old functions. */
 static void *find(const char *symbol)
 {
 #if defined(__x86_64__)
@@ -23,7 +23,7 @@ static void *find(const char *symbol)
 	return dlsym(RTLD_NEXT, symbol);
 }
 
-/* In place of what this C library does not have; a program that asks whether it is there finds ours. */
+/* Replaces functions that this C library does not have; a program that checks for them finds these. */
 static int missing(void)
 {
 	errno = ENOSYS;
@@ -35,14 +35,15 @@ static int missing_of_threads(void)
 	return ENOSYS;
 }
 
-/* Of a lock that dlsym() takes, or an allocator that it asks, before we know any function: no other thread is there. */
+/* For a lock that dlsym(), or an allocator that it calls, takes before any function is known: there is no other thread
+ * yet. */
 static int nothing(void)
 {
 	return 0;
 }
 
-/* All at once and before the program, where nobody calls sooner: dlsym takes locks that a child of fork or a handler
- * must not wait for. */
+/* Finds all functions at once, before the program starts unless a wrapper is called earlier: dlsym() takes locks for
+ * which a forked child or a handler must not wait. */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 __attribute__((constructor(101))) static void resolve(void)
 {
@@ -73,14 +74,14 @@ SP_COLD bool sp_clib_must_not_record(const struct sp_clib_recorder *r)
 	return true;
 }
 
-/* What the program allocates with. */
+/* The allocator that the program uses. */
 SP_EXPORT const void *sp_clib_allocator(void);
 const void *sp_clib_allocator(void)
 {
 	return SP_REAL_AS(const void *, malloc);
 }
 
-/* NULL: nothing more. 0, or -1: the two are not of one version. */
+/* Attaches a recorder; NULL: detaches. Returns 0, or -1: both are of different versions. */
 SP_EXPORT int sp_clib_attach(const struct sp_clib_recorder *r);
 int sp_clib_attach(const struct sp_clib_recorder *r)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Semaphores, the end of threads, sleeps, descriptors and locks of files. */
+/* Semaphores, joins of threads, sleeps, descriptors and file locks. */
 #include "inject/waits/clib.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
 
-/* The call of a function that waits for something else than a lock. */
+/* Calls a function that waits for something other than a lock. */
 #define WAITING(r, waiting_call, type, call, outcome)                                                                  \
 	__extension__({                                                                                                \
 		SP_GOING;                                                                                              \
@@ -27,7 +27,7 @@ static enum sp_clib_end semaphore_end(int r)
 	return r == 0 || errno == ETIMEDOUT || errno == EINTR ? r ? SP_CLIB_NOT_GOT : SP_CLIB_GOT : SP_CLIB_NO_WAIT;
 }
 
-/* As the real one: the place where the thread can be cancelled comes before the semaphore is taken. */
+/* Like the real function: the cancellation point comes before the semaphore is taken. */
 static bool take_free(sem_t *s)
 {
 	const int error = errno;
@@ -74,9 +74,9 @@ SP_WRAP(int, sem_destroy, (sem_t * s))
 	return e;
 }
 
-/* ---- the end of a thread ---- */
+/* ---- joins of threads ---- */
 
-/* gettid() of a thread, which the kernel's name of its clock has in it; 0: not known. */
+/* The kernel's id of a thread (gettid()), which the id of its clock contains; 0: unknown. */
 static int number_of(pthread_t thread)
 {
 	clockid_t clock;
@@ -118,7 +118,7 @@ JOIN(pthread_clockjoin_np, (pthread_t thread, void **value, clockid_t clock, con
 
 /* ---- sleeps, descriptors: each call is a wait ---- */
 
-/* waits: it is not only asked whether something is there. */
+/* waits: false if the call only polls. */
 #define CALL(type, name, parameters, arguments, of_kind, how, waits, got)                                              \
 	SP_WRAP(type, name, parameters)                                                                                \
 	{                                                                                                              \
@@ -161,7 +161,7 @@ SELECT(epoll_pwait, (int fd, struct epoll_event *events, int n, int ms, const si
 SELECT(epoll_pwait2, (int fd, struct epoll_event *events, int n, const struct timespec *time, const sigset_t *mask),
        (fd, events, n, time, mask), is_long(time))
 
-/* ---- locks of files ---- */
+/* ---- file locks ---- */
 
 #define FILE_LOCK(name, parameters, arguments, waits)                                                                  \
 	SP_WRAP(int, name, parameters)                                                                                 \
@@ -176,7 +176,7 @@ FILE_LOCK(flock, (int fd, int how), (fd, how), (how & (LOCK_SH | LOCK_EX)) && !(
 FILE_LOCK(lockf, (int fd, int how, off_t n), (fd, how, n), how == F_LOCK)
 FILE_LOCK(lockf64, (int fd, int how, off64_t n), (fd, how, n), how == F_LOCK)
 
-/* What a command takes is an int or a pointer, and what it does not take is not looked at. */
+/* The argument of a command is an int or a pointer; commands without an argument ignore it. */
 #define FCNTL(name)                                                                                                    \
 	SP_WRAP(int, name, (int fd, int command, ...))                                                                 \
 	{                                                                                                              \

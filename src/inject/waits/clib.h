@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library that `spartito run --waits` has loaded before all others (LD_PRELOAD): it stands in front of the C
- * library's functions that wait, calls the real ones, and tells the recorder when one has to wait.
+/* The library that `spartito run --waits` preloads (LD_PRELOAD): it wraps the C library's functions that wait, calls
+ * the real ones, and reports to the recorder when a call has to wait.
  *
- * It is in every process of the run, whatever program that is. Until spartito._measure has attached itself a wrapper is
- * one load and one branch. A lock is tried first: one that is free is taken so, and nothing is told but who has it, if
- * somebody waited for it before. Results, errno, and what a handler or a cancelled thread may do are those of the real
- * function. */
+ * It is in every process of the run, whatever its program. Until spartito._measure attaches a recorder, a wrapper is
+ * one load and one branch. A wrapper first tries to acquire a lock. If the lock is free, only its new holder is
+ * reported, and only if there was a waiter before. Results, errno, and the restrictions of signal handlers and
+ * cancelled threads are those of the real function. */
 #ifndef SP_INJECT_WAITS_CLIB_H
 #define SP_INJECT_WAITS_CLIB_H
 
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Every function that is wrapped, and those that are called for them: first what a lock cannot do without. */
+/* All wrapped functions, and those that the wrappers call: first the ones that every lock needs. */
 #define SP_CLIB_FUNCTIONS(X)                                                                                           \
 	X(pthread_mutex_lock)                                                                                          \
 	X(pthread_mutex_unlock)                                                                                        \
@@ -87,11 +87,11 @@
 
 #define SP_CLIB_ID(symbol) SP_F_##symbol,
 enum { SP_CLIB_FUNCTIONS(SP_CLIB_ID) SP_CLIB_N };
-/* NULL: not looked up yet. What this C library does not have fails with ENOSYS. */
+/* NULL: not looked up yet. Functions that this C library does not have fail with ENOSYS. */
 extern void *sp_clib_real[SP_CLIB_N] __attribute__((visibility("hidden")));
 void *sp_clib_find(int id);
 
-/* Others call before we are told to begin. */
+/* Other libraries may call before this one is initialized. */
 #define SP_REAL_AS(type, name)                                                                                         \
 	((type)(SP_LIKELY(sp_clib_real[SP_F_##name] != NULL) ? sp_clib_real[SP_F_##name] : sp_clib_find(SP_F_##name)))
 #define SP_REAL(name)        SP_REAL_AS(__typeof__(&sp_wrap_##name), name)
@@ -99,10 +99,10 @@ void *sp_clib_find(int id);
 
 /* NULL: nothing is recorded. */
 extern const struct sp_clib_recorder *sp_clib_recorder __attribute__((visibility("hidden")));
-/* Whether nothing may be recorded, where somebody asked for that. */
+/* Whether recording is disabled; call if sp_quiet is not 0. */
 bool sp_clib_must_not_record(const struct sp_clib_recorder *r);
 
-/* NULL: what the caller waits for is not recorded. */
+/* The recorder for waits of a caller; NULL: they are not recorded. */
 static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *caller)
 {
 	const struct sp_clib_recorder *r = __atomic_load_n(&sp_clib_recorder, __ATOMIC_ACQUIRE);
@@ -124,7 +124,7 @@ static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *ca
 		sp_quiet = outer;                                                                                      \
 	} while (0)
 
-/* A wait that may be recorded, and ends when its variable does: also where the thread is cancelled. */
+/* A wait that may be recorded. It ends when its variable goes out of scope, also if the thread is cancelled. */
 struct sp_clib_going {
 	struct sp_clib_wait wait;
 	const struct sp_clib_recorder *r; /* NULL: it is not recorded */
@@ -146,7 +146,7 @@ static inline void sp_clib_begin(struct sp_clib_going *g, const struct sp_clib_r
 }
 #define SP_GOING struct sp_clib_going going __attribute__((cleanup(sp_clib_over)))
 
-/* The calling thread has the object, or is about to release it. */
+/* Reports that the calling thread holds the object, or is about to release it. */
 static inline void sp_clib_got(const struct sp_clib_recorder *r, const void *object)
 {
 	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, object)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mutexes, condition variables, read-write locks and barriers. Who holds one stands in it (glibc's __owner). */
+/* Mutexes, condition variables, read-write locks and barriers. The lock holder is in the object (glibc's __owner). */
 #include "inject/waits/clib.h"
 
 /* ---- mutexes ---- */
@@ -9,7 +9,7 @@ static bool has(int e)
 	return e == 0 || e == EOWNERDEAD;
 }
 
-/* Got again by the thread that has it already, or given back so that it still has it. */
+/* A recursive mutex that its holder acquired again, or released so that it still holds it. */
 static bool is_inner(const pthread_mutex_t *m)
 {
 	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;
@@ -33,7 +33,7 @@ static enum sp_clib_end end_of(int e)
 	return has(e) ? SP_CLIB_GOT : e == ETIMEDOUT ? SP_CLIB_NOT_GOT : SP_CLIB_NO_WAIT;
 }
 
-/* The call of a function that waits, for a thread that cannot have the object now. */
+/* Calls a function that waits, for a thread that cannot acquire the object now. */
 #define WAITING(r, what, holder, bits, call)                                                                           \
 	__extension__({                                                                                                \
 		SP_GOING;                                                                                              \
@@ -77,7 +77,7 @@ SP_WRAP(int, pthread_mutex_unlock, (pthread_mutex_t * m))
 	return SP_REAL(pthread_mutex_unlock)(m);
 }
 
-/* ---- their beginning and end ---- */
+/* ---- initialization and destruction ---- */
 
 #define MADE(name, type, attributes)                                                                                   \
 	SP_WRAP(int, name, (type * object, const attributes *how))                                                     \
@@ -113,8 +113,8 @@ GONE(pthread_cond_destroy, pthread_cond_t)
 GONE(pthread_rwlock_destroy, pthread_rwlock_t)
 GONE(pthread_barrier_destroy, pthread_barrier_t)
 
-/* ---- condition variables: the mutex is free while the thread waits, and is its own again in any case, also where it
- * is cancelled ---- */
+/* ---- condition variables: the mutex is free while the thread waits, and the thread holds it again in any case, also
+ * if it is cancelled ---- */
 
 struct handed {
 	const struct sp_clib_recorder *r;
@@ -143,7 +143,7 @@ COND(pthread_cond_clockwait,
      (pthread_cond_t * object, pthread_mutex_t *m, clockid_t clock, const struct timespec *until),
      (object, m, clock, until), SP_RAW_WAIT_TIMED)
 
-/* ---- read-write locks: of those who read nobody is told ---- */
+/* ---- read-write locks: readers are not reported as holders ---- */
 
 SP_WRAP(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * object))
 {
@@ -178,12 +178,12 @@ RWLOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, true, CLOCK, (objec
 
 SP_WRAP(int, pthread_rwlock_unlock, (pthread_rwlock_t * object))
 {
-	if (object->__data.__cur_writer) /* not one of those who read */
+	if (object->__data.__cur_writer) /* not a reader */
 		sp_clib_gives(SP_RECORDER, object);
 	return SP_REAL(pthread_rwlock_unlock)(object);
 }
 
-/* ---- barriers: the last one that comes does not wait ---- */
+/* ---- barriers: the last thread to arrive does not wait ---- */
 
 SP_WRAP(int, pthread_barrier_wait, (pthread_barrier_t * object))
 {

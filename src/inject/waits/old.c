@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Condition variables of the size that they had before glibc 2.3.2. A library that was linked without the C library
- * asks for no version, and gets these: its pthread_cond_signal() is not ours and expects them, so they are called as
- * they are, and not recorded. */
+/* Condition variables with their size from before glibc 2.3.2. A library that was linked without the C library requests
+ * no version and gets these functions. Its pthread_cond_signal() is not wrapped and expects the old size, so the old
+ * functions are called unchanged and not recorded. */
 #include "inject/waits/clib.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ __attribute__((constructor(101))) static void resolve(void)
 			real[i] = (int (*)(void *, void *, const void *))dlvsym(RTLD_NEXT, names[i], "GLIBC_2.2.5");
 }
 
-/* Each gets what the longest takes: what a function does not take it does not look at. */
+/* All functions get the longest argument list; a function ignores the arguments that it does not have. */
 #define OLD(name, which)                                                                                               \
 	SP_EXPORT int sp_clib_old_##name(void *condition, void *more, const void *until);                              \
 	__asm__(".symver sp_clib_old_" #name ", " #name "@GLIBC_2.2.5");                                               \

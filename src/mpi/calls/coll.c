@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives: when they begin and end. What each of them moves is in coll_bytes.c. */
+/* Begin and end of collectives; coll_bytes.c has their bytes. */
 #include "mpi/calls/request.h"
 
 void sp_mpi_collective(struct sp_mpi_call *c)
@@ -30,7 +30,7 @@ void sp_mpi_handles_end(struct sp_mpi_call *c, uint32_t comm, enum sp_mpi_operat
 
 static void done(struct sp_mpi_call *c, const struct sp_mpi_request *r, const MPI_Status *status)
 {
-	(void)status; /* says nothing of a collective */
+	(void)status; /* the status has no data of a collective */
 	const uint64_t payload[5] = {sp_mpi_pair(r->comm, (uint32_t)r->tag), (uint64_t)(int64_t)r->partner, r->a, r->b,
 	                             r->number};
 	sp_mpi_event(c, SP_RAW_X_NBC_COMPLETE, payload, 5);

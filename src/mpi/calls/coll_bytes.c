@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each collective sends and receives in this process. The bytes are those that the result needs, not those that
- * the MPI moves: what a process gives to itself counts, unless it stands in its place already (MPI_IN_PLACE); in a
- * reduction each process's contribution counts as sent to each that gets the result. They are the numbers that Score-P
- * gives.
+/* The bytes that each collective sends and receives in this process. They are the bytes that the result requires, not
+ * those that the MPI transfers. Bytes from a process to itself count, unless they are already in place (MPI_IN_PLACE);
+ * in a reduction each process's contribution counts as sent to each process that gets the result. Score-P counts in the
+ * same way.
  *
- * A parameter is looked at only where MPI says that it is significant: elsewhere programs leave what they like. */
+ * Parameters are read only where MPI defines them as significant: elsewhere programs may pass anything. */
 #include "mpi/calls/comm.h"
 
-/* Says which collective it is. NULL: there are no bytes to count. One that failed has its end all the same, because it
- * had its begin; but then neither the communicator need be one nor the rest make sense. */
+/* Sets the operation. Returns NULL if there are no bytes to count. A failed collective also gets an end, because it has
+ * a begin; but its communicator and other parameters may be invalid. */
 static const struct sp_mpi_comm *is(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_operation operation)
 {
 	c->moved = (struct sp_mpi_moved){.operation = operation, .root = SP_RAW_ROOT_NONE};
@@ -28,7 +28,7 @@ static bool inter(const struct sp_mpi_comm *m)
 	return m->flags & SP_RAW_COMM_INTER;
 }
 
-/* How many processes there are to send to and to receive from. */
+/* The number of processes to send to and to receive from. */
 static uint32_t partners(const struct sp_mpi_comm *m)
 {
 	return inter(m) ? m->remote : m->size;
@@ -59,7 +59,7 @@ static uint64_t bytes_of_types(struct sp_mpi_counts counts, uint32_t n, const MP
 
 /* ---- one to all, all to one ---- */
 
-/* Of an intercommunicator's group with the root, all but the root are left OUT. */
+/* In an intercommunicator's group that contains the root, all other processes are OUT. */
 enum part { OUT, MEMBER, ROOT };
 
 static enum part part_in(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_operation operation, int root,
@@ -80,7 +80,7 @@ static enum part part_in(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_opera
 	return !inter(*m) && (uint32_t)root == (*m)->rank ? ROOT : MEMBER;
 }
 
-/* all: of all partners; own: what of it is the root's. */
+/* all: bytes of all partners; own: the root's part. */
 static void root_moves(struct sp_mpi_call *c, const struct sp_mpi_comm *m, bool in_place, uint64_t all, uint64_t own,
                        bool gathers)
 {
@@ -175,7 +175,8 @@ void sp_mpi_reduce(struct sp_mpi_call *c, const void *sbuf, MPI_Count count, MPI
 static void with_each(struct sp_mpi_call *c, uint32_t n, bool in_place, MPI_Count scount, MPI_Datatype stype,
                       MPI_Count rcount, MPI_Datatype rtype)
 {
-	const bool same = in_place || (scount == rcount && stype == rtype); /* to ask for a type's size takes time */
+	/* asking MPI for a type's size takes time */
+	const bool same = in_place || (scount == rcount && stype == rtype);
 	c->moved.received = (in_place ? n - 1 : n) * sp_mpi_bytes(rcount, rtype);
 	c->moved.sent = same ? c->moved.received : n * sp_mpi_bytes(scount, stype);
 }
@@ -218,7 +219,7 @@ void sp_mpi_alltoall(struct sp_mpi_call *c, const void *sbuf, MPI_Count scount, 
 		with_each(c, partners(m), sbuf == MPI_IN_PLACE, scount, stype, rcount, rtype);
 }
 
-/* In place, any two processes send each other the same. */
+/* In place, each pair of processes sends the same amount in both directions. */
 void sp_mpi_alltoallv(struct sp_mpi_call *c, const void *sbuf, struct sp_mpi_counts scounts, MPI_Datatype stype,
                       struct sp_mpi_counts rcounts, MPI_Datatype rtype, MPI_Comm comm)
 {
@@ -264,7 +265,7 @@ void sp_mpi_reduce_scatter(struct sp_mpi_call *c, const void *sbuf, struct sp_mp
 	const struct sp_mpi_comm *m = is(c, comm, SP_MPI_REDUCE_SCATTER);
 	if (!m)
 		return;
-	/* the counts are those of this group, of which each gets a part; the data come from the partners */
+	/* the counts are those of this group, in which each member gets a part; the data come from the partners */
 	const uint64_t own = sp_mpi_bytes(count_of(counts, m->rank), type), all = bytes_of_all(counts, m->size, type);
 	const bool in_place = sbuf == MPI_IN_PLACE;
 	c->moved.sent = in_place ? all - own : all;
@@ -279,7 +280,7 @@ void sp_mpi_reduce_scatter_block(struct sp_mpi_call *c, const void *sbuf, MPI_Co
 		with_each(c, m->size, sbuf == MPI_IN_PLACE, count, type, count, type);
 }
 
-/* Rank i gives to those behind it and gets from those before it; in an inclusive scan also to and from itself. */
+/* Rank i sends to higher ranks and receives from lower ranks; in an inclusive scan also to and from itself. */
 static void scan(struct sp_mpi_call *c, const struct sp_mpi_comm *m, uint32_t itself, uint64_t bytes)
 {
 	c->moved.sent = (m->size - m->rank - 1 + itself) * bytes;

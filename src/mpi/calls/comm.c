@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators, from the handle to what is known of it. */
+/* The table of communicators, by handle. */
 #include "mpi/calls/comm.h"
 
 #include <pthread.h>
@@ -8,8 +8,8 @@
 
 enum { BUCKETS = 256, BLOCK = 32 };
 
-/* Read without the lock: entries are never given back, and the only harm of one that was taken out meanwhile is a
- * search that finds nothing and is done again with the lock. */
+/* Read without the lock: entries are never freed. If an entry is removed meanwhile, a search at worst finds nothing,
+ * and is repeated with the lock. */
 static struct sp_mpi_comm *buckets[BUCKETS];
 static struct sp_mpi_comm *unused;
 static uint32_t last_id;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators come, get names and go. They are followed whether or not anything is recorded at that moment, because
- * their numbers count how many were made before. */
+/* Creation, names and end of communicators. They are followed even while nothing is recorded, because their numbers
+ * count earlier ones. */
 #include "mpi/calls/comm.h"
 
 #include <stdio.h>
 
 #include "mpi/calls/request.h"
 
-/* Enters it; its id, 0: it is none, or no memory. */
+/* Adds a communicator. Returns its id; 0: MPI_COMM_NULL, or no memory. */
 static uint32_t enter(struct sp_mpi_call *c, bool record, MPI_Comm made, uint64_t parent,
                       enum sp_mpi_comm_origin origin, uint32_t which)
 {
 	if (made == MPI_COMM_NULL)
 		return 0;
-	/* one that was freed inside of another call of MPI, where nobody looked, may have had the same handle */
+	/* a communicator with the same handle may have been freed inside another MPI call, which is not seen */
 	sp_mpi_comm_remove(made);
 	const struct sp_mpi_comm *m = sp_mpi_comm_new(made, parent, origin, which);
 	if (!m)
@@ -30,7 +30,7 @@ static uint64_t global(MPI_Comm comm)
 	return m ? m->global : 0;
 }
 
-/* Counts it, also where this process is not in it, so that the count is the same in all. */
+/* Counts a child, even if this process is not a member of it, so that the count is equal in all members. */
 static uint32_t next_child(MPI_Comm comm)
 {
 	struct sp_mpi_comm *m = sp_mpi_comm(comm);
@@ -46,7 +46,7 @@ void sp_mpi_created(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_origi
 	sp_mpi_handles_end(c, sp_mpi_comm_known_id(comm), SP_MPI_CREATE_HANDLE);
 }
 
-/* The collective is one of the new one's members, and of nobody else. */
+/* Only the members of the new communicator take part in this collective. */
 void sp_mpi_created_by_members(struct sp_mpi_call *c, MPI_Comm comm, int tag, const MPI_Comm *made)
 {
 	uint32_t id = 0;
@@ -61,7 +61,7 @@ void sp_mpi_connected(struct sp_mpi_call *c, MPI_Comm comm, enum sp_mpi_comm_ori
 	uint32_t id = 0;
 	if (c->result == MPI_SUCCESS)
 		id = enter(c, c->region, *made, global(comm), origin, (uint32_t)tag);
-	/* both groups wait for each other in MPI_Intercomm_create; what is spawned is not there yet */
+	/* both groups wait for each other in MPI_Intercomm_create; a spawned group does not exist yet */
 	const uint32_t own = sp_mpi_comm_known_id(comm);
 	const bool both = origin == SP_COMM_INTER && id;
 	sp_mpi_handles_end(c, own && !both ? own : id, SP_MPI_CREATE_HANDLE);
@@ -73,9 +73,9 @@ void sp_mpi_met(struct sp_mpi_call *c, const MPI_Comm *made)
 		enter(c, c->region, *made, 0, SP_COMM_SPAWN, 0);
 }
 
-/* ---- duplicates that are made while the program goes on ---- */
+/* ---- non-blocking duplication ---- */
 
-/* a is where the handle of the new one stands, b and c its parent and number. */
+/* a: address of the new handle; b, c: the parent and its number. */
 static void duplicated(struct sp_mpi_call *c, const struct sp_mpi_request *r, const MPI_Status *status)
 {
 	(void)status;
@@ -107,7 +107,7 @@ void sp_mpi_duplicates(struct sp_mpi_call *c, MPI_Comm comm, MPI_Comm *made, con
 
 /* ---- end ---- */
 
-/* Before the call: after it another thread's new communicator may have the handle. */
+/* Call before the function: afterwards another thread's new communicator may have the handle. */
 void sp_mpi_frees(struct sp_mpi_call *c, const MPI_Comm *comm)
 {
 	c->kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a communicator is: its number, which is the same in all its members without a message, and its definition. */
+/* The number of a communicator, which is equal in all its members without a message, and its definition. */
 #include "mpi/calls/comm.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 static void extend(struct sp_raw_ranks *run, int *n, int rank, uint64_t world)
 {
 	struct sp_raw_ranks *last = *n ? &run[*n - 1] : NULL;
-	const uint64_t where = rank == MPI_UNDEFINED ? 0 : world; /* of another world, whose number is not known */
+	const uint64_t where = rank == MPI_UNDEFINED ? 0 : world; /* in another world, whose number is unknown */
 	const uint32_t first = rank == MPI_UNDEFINED ? 0 : (uint32_t)rank;
 	if (last && last->world == where && (where == 0 || first == last->first + last->count))
 		last->count++;
@@ -49,7 +49,7 @@ struct sp_raw_ranks *sp_mpi_world_ranks(MPI_Group group, int n, int *runs)
 	return run;
 }
 
-/* The same for the members of a communicator or, with remote, of its remote group. */
+/* The ranks of the members of a communicator, or of its remote group. */
 static struct sp_raw_ranks *members(MPI_Comm comm, bool remote, int n, int *runs)
 {
 	MPI_Group group;
@@ -63,7 +63,8 @@ static struct sp_raw_ranks *members(MPI_Comm comm, bool remote, int n, int *runs
 
 /* ---- numbers ---- */
 
-/* How often a number was made before of the same members: of those that are not made by all members of a parent. */
+/* How often this number was computed before for the same members; only for communicators that were not created by all
+ * members of a parent. */
 static uint64_t occurrence(uint64_t number)
 {
 	static struct seen {
@@ -98,7 +99,8 @@ static uint64_t hash_runs(uint64_t h, const struct sp_raw_ranks *run, int n)
 	return h;
 }
 
-/* Both sides of an intercommunicator must come to the same number, so the order of its groups must not count. */
+/* A hash of the members. Both sides of an intercommunicator must get the same value, so the order of its groups must
+ * not matter. */
 static uint64_t hash_members(MPI_Comm comm, const struct sp_mpi_comm *m)
 {
 	int n, k = 0;
@@ -113,7 +115,7 @@ static uint64_t hash_members(MPI_Comm comm, const struct sp_mpi_comm *m)
 	return h;
 }
 
-/* The smaller of the ranks in the world that rank 0 of both groups have. */
+/* The smaller of both groups' rank 0, as a rank in the world. */
 static uint64_t first_member(MPI_Comm comm, const struct sp_mpi_comm *m)
 {
 	int n;
@@ -140,7 +142,7 @@ static uint64_t number(MPI_Comm comm, const struct sp_mpi_comm *m, enum sp_mpi_c
 	case SP_COMM_GROUP:
 	case SP_COMM_INTER:
 	case SP_COMM_SPAWN: {
-		/* what the two groups of an intercommunicator come from need not be the same */
+		/* the two groups of an intercommunicator may come from different communicators */
 		const bool two = origin == SP_COMM_INTER || origin == SP_COMM_SPAWN;
 		uint64_t own = mix(mix(two ? mix(world, (uint64_t)origin) : h, hash_members(comm, m)), which);
 		return mix(own, occurrence(own));
@@ -243,5 +245,5 @@ void sp_mpi_comm_define_name(struct sp_mpi_comm *m)
 {
 	const struct sp_adapter_text text[4] = {{m->name, strlen(m->name)}, {"", 0}, {"", 0}, {"", 0}};
 	if (sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4))
-		m->process = *sp_mpi_adapter->process - 1; /* with its next use */
+		m->process = *sp_mpi_adapter->process - 1; /* at its next use */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of MPI. Their handles have numbers beside those of the C library's files. */
+/* MPI files. Their handles have numbers in the same sequence as those of the C library's files. */
 #include "mpi/calls/file.h"
 
 #include <errno.h>
@@ -13,25 +13,25 @@
 
 #include "mpi/calls/request.h"
 
-/* One that goes on when its call has ended. */
+/* An operation that is outstanding when its call has ended. */
 struct op {
-	uint64_t handle; /* of the file, as IO_BEGIN has it; 0: the trace has none */
+	uint64_t handle; /* of the file, as in IO_BEGIN; 0: not in the trace */
 	uint64_t matching;
 	uint32_t what;
-	bool begun; /* false: nothing is to be recorded */
+	bool begun; /* false: nothing has to be recorded */
 };
 
 struct file {
 	uint64_t handle;
-	uint64_t number; /* *adapter->process << 32 | handle in the trace; of another process: not told yet */
-	uint32_t comm;   /* id; 0: not known */
+	uint64_t number; /* *adapter->process << 32 | handle in the trace; of another process: not recorded yet */
+	uint32_t comm;   /* id; 0: unknown */
 	int amode;
-	struct op split; /* the split collective that is going on */
-	char *path;      /* owned; NULL: not known */
+	struct op split; /* the outstanding split collective */
+	char *path;      /* owned; NULL: unknown */
 	struct file *next;
 };
 
-static struct file *files; /* owned; those that are open */
+static struct file *files; /* owned; the open files */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t last_matching;
 
@@ -42,12 +42,12 @@ static uint64_t handle_of(MPI_File file)
 
 /* ---- the table ---- */
 
-/* Relative to nothing, as those of other files are. */
+/* Makes the path absolute, as those of other files are. */
 static char *absolute(const char *path)
 {
 	char text[PATH_MAX], here[PATH_MAX];
 	int error = errno;
-	/* "ufs:path" names the file system, too */
+	/* "ufs:path" also names the file system */
 	const char *colon = strchr(path, ':');
 	const bool relative = *path != '/' && !(colon && colon[1] == '/');
 	if (!relative || !getcwd(here, sizeof here) ||
@@ -71,7 +71,7 @@ static uint64_t string_of(const char *path)
 	return path ? sp_mpi_adapter->string(path, strlen(path)) : 0;
 }
 
-/* Its number in the trace, in which it is opened if it is not there yet. With the lock. */
+/* The file's number in the trace; records its opening if needed. Call with the lock held. */
 static uint64_t number_of(const struct sp_mpi_call *c, struct file *f)
 {
 	if (f->number >> 32 != *sp_mpi_adapter->process) {
@@ -94,7 +94,8 @@ static struct file *add(uint64_t handle, uint32_t comm, const char *path, int am
 	return f;
 }
 
-/* One that was opened by a way that is not wrapped is entered now. With the lock; NULL: no memory. */
+/* Finds an open file, or adds one that was opened by a function that is not wrapped. Call with the lock held; NULL: no
+ * memory. */
 static struct file *find(MPI_File file)
 {
 	for (struct file *f = files; f; f = f->next)
@@ -103,7 +104,7 @@ static struct file *find(MPI_File file)
 	return add(handle_of(file), 0, NULL, 0);
 }
 
-/* The number of a file in the trace, 0: there is none. */
+/* The file's number in the trace; 0: not traced. */
 static uint64_t file_number(const struct sp_mpi_call *c, MPI_File file)
 {
 	if (!c->traced || file == MPI_FILE_NULL)
@@ -141,7 +142,7 @@ static struct file *take(MPI_File file)
 	return f;
 }
 
-/* The handle may be another file's as soon as it is closed. */
+/* Removes the entry before the call: afterwards the handle may belong to another file. */
 int sp_mpi_wrap_File_close(MPI_File *file)
 {
 	struct sp_mpi_call call, *const c = &call;
@@ -169,9 +170,9 @@ void sp_mpi_file_deleted(struct sp_mpi_call *c, const char *path)
 	free(whole);
 }
 
-/* ---- where ---- */
+/* ---- positions ---- */
 
-/* In bytes of the file; the file's view says what an offset counts. */
+/* Converts an offset to bytes in the file, using the file's view. */
 static uint64_t bytes_at(MPI_File file, MPI_Offset offset)
 {
 	MPI_Offset bytes;
@@ -180,7 +181,7 @@ static uint64_t bytes_at(MPI_File file, MPI_Offset offset)
 	return (uint64_t)bytes;
 }
 
-/* Where a relative seek led; others may have moved the pointer that processes share since. */
+/* The position after a relative seek; other processes may have moved a shared file pointer since. */
 static uint64_t position(MPI_File file, bool shared)
 {
 	MPI_Offset at;
@@ -214,7 +215,7 @@ static void count_bytes(struct sp_mpi_call *c, uint32_t what, uint64_t bytes)
 		    bytes);
 }
 
-/* An operation with the next number, which goes on when its call has ended. */
+/* Begins an operation with the next number, which is outstanding when its call has ended. */
 static struct op begin(struct sp_mpi_call *c, MPI_File file, uint32_t what, MPI_Count count, MPI_Datatype type,
                        MPI_Offset offset)
 {
@@ -273,7 +274,7 @@ void sp_mpi_file_split(struct sp_mpi_call *c, MPI_File file, uint32_t what, MPI_
 	pthread_mutex_lock(&lock);
 	struct file *f = op.begun ? find(file) : NULL;
 	if (f)
-		f->split = op; /* one at a time is allowed */
+		f->split = op; /* MPI allows one at a time */
 	pthread_mutex_unlock(&lock);
 }
 
@@ -291,7 +292,7 @@ void sp_mpi_file_joined(struct sp_mpi_call *c, MPI_File file, const MPI_Status *
 		end(c, &op, c->result == MPI_SUCCESS ? status : NULL);
 }
 
-/* What the C library does for it comes after its begin. */
+/* Records the begin before the events of the C library's functions that MPI calls. */
 void sp_mpi_file_moves(struct sp_mpi_call *c, MPI_File file, uint32_t what, MPI_Count count, MPI_Datatype type,
                        MPI_Offset offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The begin and the end of MPI in a process. */
+/* Begin and end of MPI in a process. */
 #include "mpi/calls/comm.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ void sp_mpi_init_end(struct sp_mpi_call *c)
 
 /* ---- end ---- */
 
-/* Those that the program did not free have no end, as it is with Score-P. */
+/* Communicators that the program did not free have no end event, as in Score-P. */
 static void destroy(struct sp_mpi_comm *m, void *arg)
 {
 	const struct sp_mpi_call *c = arg;
@@ -67,7 +67,7 @@ static void record_end(struct sp_mpi_call *c)
 	sp_mpi_handles_end(c, sp_mpi_comm_known_id(MPI_COMM_WORLD), SP_MPI_DESTROY_HANDLE);
 }
 
-/* The measurement ends before PMPI_Finalize is called: what it would record after that is recorded now. */
+/* The measurement ends before PMPI_Finalize: records now what would be recorded after it. */
 static void last(void *arg)
 {
 	struct sp_mpi_call *c = arg;
@@ -80,7 +80,7 @@ static void last(void *arg)
 	c->traced = false;
 }
 
-/* The id of MPI_COMM_WORLD is asked for while it is there. */
+/* Adds MPI_COMM_WORLD while it exists. */
 void sp_mpi_finalize_begin(struct sp_mpi_call *c)
 {
 	(void)sp_mpi_comm(MPI_COMM_WORLD);
@@ -95,7 +95,7 @@ void sp_mpi_finalize_end(struct sp_mpi_call *c)
 		record_end(c);
 }
 
-/* It does not come back, so its region ends before. */
+/* It does not return, so its region ends before the call. */
 int sp_mpi_wrap_Abort(MPI_Comm comm, int code)
 {
 	struct sp_mpi_call call, *const c = &call;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Point to point. What was sent is recorded when the call came back, at the time it began: nothing is sent by a call
- * that fails. */
+/* Point-to-point communication. A send is recorded after the call has returned, with the time of its begin, because a
+ * failed call sends nothing. */
 #include "mpi/calls/comm.h"
 #include "mpi/calls/request.h"
 
@@ -37,7 +37,8 @@ void sp_mpi_received(struct sp_mpi_call *c, MPI_Comm comm, const MPI_Status *sta
 
 /* ---- requests ---- */
 
-/* Without xnonblock a request is a message that was sent, or came, and nothing else. */
+/* Whether requests have numbers. Without the group xnonblock a request is recorded only as a sent or received
+ * message. */
 static bool has_number(void)
 {
 	return sp_mpi_group_on(SP_MPI_GROUP_XNB);
@@ -115,7 +116,7 @@ void sp_mpi_ireceives(struct sp_mpi_call *c, const MPI_Request *request, MPI_Com
 	sp_mpi_request_add(&r);
 }
 
-/* It may be made in a pause and started after it. */
+/* A persistent request may be created during a pause and started after it. */
 static void make_persistent(const struct sp_mpi_call *c, struct sp_mpi_request *r, MPI_Request request, MPI_Comm comm)
 {
 	r->handle = sp_mpi_request_handle(request);
@@ -144,7 +145,7 @@ void sp_mpi_receive_init(struct sp_mpi_call *c, const MPI_Request *request, MPI_
 		make_persistent(c, &r, *request, comm);
 }
 
-/* ---- messages that were matched by a probe: their communicator is told there and not where they are received ---- */
+/* ---- messages that a probe matched: the communicator is known at the probe, not at the receive ---- */
 
 static uint64_t message_handle(MPI_Message message)
 {
@@ -160,7 +161,7 @@ static bool is_message(MPI_Message message)
 	return message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC;
 }
 
-/* flag: NULL, it was found. */
+/* flag NULL: a message was found. */
 void sp_mpi_matched(struct sp_mpi_call *c, const int *flag, MPI_Comm comm, const MPI_Message *message)
 {
 	if (!sp_mpi_counts(c) || (flag && !*flag) || !is_message(*message))
@@ -173,7 +174,7 @@ void sp_mpi_matched(struct sp_mpi_call *c, const int *flag, MPI_Comm comm, const
 	sp_mpi_request_add(&r);
 }
 
-/* The function takes the handle away. */
+/* Call before the function, which resets the handle. */
 void sp_mpi_matches(struct sp_mpi_call *c, const MPI_Message *message)
 {
 	struct sp_mpi_request r;

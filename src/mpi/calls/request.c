@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that are under way, from their handle to what shall be said when they are complete; and the functions that
- * complete them.
+/* Outstanding requests: a table from handles to what is recorded at completion, and the functions that complete
+ * them.
  *
- * A handle is free for another operation before the thread that completed the one before it gets here: of several
- * entries of a handle a thread means the newest that was there when its call began. Both MPIs also give one handle to
- * all operations that were complete at once: these come and go in one order. */
+ * MPI may use a handle for a new operation before the thread that completed the old one gets here. If a handle has
+ * several entries, a thread means the newest one that existed when its call began. Both MPIs also give one common
+ * handle to all operations that were complete at once: these are added and removed in the same order. */
 #include "mpi/calls/request.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ struct entry {
 };
 
 struct slot {
-	uint64_t handle; /* 0: free */
+	uint64_t handle; /* 0: unused */
 	struct entry *first, *last;
 };
 
@@ -33,7 +33,7 @@ static struct shard {
 } __attribute__((aligned(64))) shards[SHARDS];
 
 static uint64_t last_number;
-static uint32_t made; /* entries, in all shards */
+static uint32_t made; /* number of entries in all shards */
 
 static uint64_t hash_of(uint64_t handle)
 {
@@ -53,7 +53,7 @@ static void unlock_shard(struct shard *s)
 	__atomic_clear(&s->locked, __ATOMIC_RELEASE);
 }
 
-/* Whether MPI gives it to everything that is complete at once. */
+/* Whether it is the handle that MPI gives to all operations that are complete at once. */
 static bool is_shared(uint64_t handle)
 {
 #ifdef OPEN_MPI
@@ -66,11 +66,11 @@ static bool is_shared(uint64_t handle)
 	}
 	return handle == it;
 #else
-	return handle >> 30 == 1; /* the kind of a handle; MPI_REQUEST_NULL has none */
+	return handle >> 30 == 1; /* the kind of a handle; MPI_REQUEST_NULL has another kind */
 #endif
 }
 
-/* The slot of the handle, or the free one that it would get. There is always a free one. */
+/* The slot of the handle, or the unused slot for it. There is always an unused slot. */
 static struct slot *slot_of(const struct shard *s, uint64_t handle)
 {
 	const uint32_t mask = s->room - 1;
@@ -109,7 +109,7 @@ SP_COLD static bool more_entries(struct shard *s)
 	return block != NULL;
 }
 
-/* What stands behind a gap moves into it, so that no search ends too early. */
+/* Moves following entries into the gap, so that no search ends too early. */
 static void empty_slot(struct shard *s, struct slot *slot)
 {
 	const uint32_t mask = s->room - 1;
@@ -125,7 +125,7 @@ static void empty_slot(struct shard *s, struct slot *slot)
 	s->n--;
 }
 
-/* Where the entry hangs that a thread means by the handle; NULL: nothing is known of it. */
+/* The link to the entry that a thread means by the handle; NULL: no entry. */
 static struct entry **find(const struct shard *s, uint64_t handle, uint64_t newest, struct slot **slot)
 {
 	if (!s->room)
@@ -255,7 +255,7 @@ static uint64_t pending(uint64_t handle, uint64_t newest, uint32_t generation)
 	return number;
 }
 
-/* ---- arrays of requests: the handles before the call, and statuses where the program wants none ---- */
+/* ---- arrays of requests: handles before the call, and statuses if the program does not want any ---- */
 
 struct scratch {
 	uint64_t *handle;   /* owned */
@@ -344,7 +344,7 @@ static void complete(struct sp_mpi_call *c, uint64_t handle, const MPI_Status *s
 		r.done(c, &r, status);
 }
 
-/* Asked, and not complete: a record where the group xreqtest is on. */
+/* Records that requests were tested and not complete, if the group xreqtest is recorded. */
 static void not_yet(struct sp_mpi_call *c, const uint64_t *handle, int n)
 {
 	if (!c->region || !c->traced || !sp_mpi_group_on(SP_MPI_GROUP_XREQ))
@@ -378,7 +378,7 @@ void sp_mpi_asked(struct sp_mpi_call *c, const int *flag)
 		not_yet(c, &c->kept, 1);
 }
 
-/* With MPI_ERR_IN_STATUS each status says what became of its request. */
+/* With MPI_ERR_IN_STATUS, each status has the result of its request. */
 static void complete_one(struct sp_mpi_call *c, uint64_t handle, const MPI_Status *status)
 {
 	if (c->result == MPI_SUCCESS || (c->result == MPI_ERR_IN_STATUS && status && status->MPI_ERROR == MPI_SUCCESS))
@@ -446,7 +446,8 @@ void sp_mpi_released(struct sp_mpi_call *c)
 		drop(c->kept, c->newest);
 }
 
-/* A start has no record in a raw file that is newer than the request, if its communicator is not known any more. */
+/* Whether the communicator of a persistent request is known. A start is not recorded in a raw file that is newer than
+ * the request if the communicator was freed. */
 static bool has_comm(const struct sp_mpi_request *r)
 {
 	return r->process == *sp_mpi_adapter->process ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One-sided communication. An operation gets a number, its matching, when it begins; the calls that end it, which are
- * those that synchronise, record its end under that number: here, and, if it changed the target's memory, there. */
+/* One-sided communication. An operation gets a number, `matching`, when it begins. The calls that synchronise record
+ * its ends with this number: the local one, and if it changed the target's memory, the remote one. */
 #include "mpi/calls/rma.h"
 
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 #include "mpi/calls/request.h"
 #include "mpi/calls/win.h"
 
-enum { ALL = INT32_MIN }; /* of the targets; MPI's own numbers for none are near to 0 */
-/* Of OTF2's RmaSyncLevel. */
+enum { ALL = INT32_MIN }; /* all targets; MPI's own constants are close to 0 */
+/* Values of OTF2's RmaSyncLevel. */
 enum { NONE = 0, PROCESS = 1, MEMORY = 2 };
-/* Of OTF2's CollectiveOp, beyond those of other collectives. */
+/* Values of OTF2's CollectiveOp that only windows have. */
 enum { CREATE_AND_ALLOCATE = 21, DESTROY_AND_DEALLOCATE = 22 };
 enum { EXCLUSIVE = 0, SHARED = 1 };
 
-#define MOST_OPEN (1u << 22) /* operations of a window */
+#define MOST_OPEN (1u << 22) /* maximum outstanding operations of a window */
 
 /* ---- windows ---- */
 
@@ -57,7 +57,7 @@ void sp_mpi_win_named(struct sp_mpi_call *c, MPI_Win win, const char *name)
 
 /* ---- operations ---- */
 
-/* Takes out what has ended, which is left where it stands until there is no room. */
+/* Removes operations that have ended; they stay in the array until there is no room. */
 static void compact(struct sp_mpi_win *w)
 {
 	size_t kept = 0;
@@ -67,7 +67,7 @@ static void compact(struct sp_mpi_win *w)
 	w->n_ops = kept;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static bool make_room(struct sp_mpi_win *w)
 {
 	compact(w);
@@ -82,7 +82,7 @@ static bool make_room(struct sp_mpi_win *w)
 	return true;
 }
 
-/* The number of an operation that begins; 0: it is not recorded. */
+/* Begins an operation. Returns its number; 0: it is not recorded. */
 static uint64_t begin(struct sp_mpi_call *c, struct sp_mpi_win **w, int target, MPI_Win win, bool remote)
 {
 	static uint64_t last;
@@ -144,7 +144,7 @@ static uint64_t atomic(struct sp_mpi_call *c, uint32_t kind, uint64_t sent, uint
 	return matching;
 }
 
-/* Of OTF2's RmaAtomicType. */
+/* Values of OTF2's RmaAtomicType. */
 enum { ACCUMULATE = 0, COMPARE_AND_SWAP = 3, FETCH_AND_ACCUMULATE = 7 };
 
 uint64_t sp_mpi_accumulate(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int target, MPI_Win win)
@@ -155,7 +155,7 @@ uint64_t sp_mpi_accumulate(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype 
 uint64_t sp_mpi_fetch(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, MPI_Count got, MPI_Datatype got_type,
                       MPI_Op op, int target, MPI_Win win)
 {
-	/* it may have no type then, and is not looked at */
+	/* the type may be invalid then, and is not used */
 	const uint64_t sent = op == MPI_NO_OP ? 0 : sp_mpi_bytes(count, type);
 	return atomic(c, FETCH_AND_ACCUMULATE, sent, sp_mpi_bytes(got, got_type), target, win);
 }
@@ -165,7 +165,7 @@ uint64_t sp_mpi_swap(struct sp_mpi_call *c, MPI_Datatype type, int target, MPI_W
 	return atomic(c, COMPARE_AND_SWAP, sp_mpi_bytes(1, type), sp_mpi_bytes(1, type), target, win);
 }
 
-/* ---- their ends ---- */
+/* ---- ends of operations ---- */
 
 static void complete(struct sp_mpi_call *c, uint32_t win, uint32_t how, uint64_t matching)
 {
@@ -173,7 +173,7 @@ static void complete(struct sp_mpi_call *c, uint32_t win, uint32_t how, uint64_t
 	sp_mpi_event(c, SP_RAW_X_RMA_COMPLETE, payload, 2);
 }
 
-/* Records the ends of the operations at a target, or ALL: only those here, or all. */
+/* Records the ends of the operations at a target, or ALL; everywhere: all ends, otherwise only the local ones. */
 static void end_ops(struct sp_mpi_call *c, struct sp_mpi_win *w, int target, bool everywhere)
 {
 	if (!w->n_ops)
@@ -196,7 +196,7 @@ static void end_ops(struct sp_mpi_call *c, struct sp_mpi_win *w, int target, boo
 
 /* ---- operations with a request ---- */
 
-/* The place of an operation, which stand in the order of their numbers; NULL: it is not there any more. */
+/* Finds an operation; they are sorted by number. NULL: it has ended. */
 static struct sp_mpi_win_op *find_op(struct sp_mpi_win *w, uint64_t matching)
 {
 	size_t low = 0, high = w->n_ops;
@@ -210,7 +210,7 @@ static struct sp_mpi_win_op *find_op(struct sp_mpi_win *w, uint64_t matching)
 	return low < w->n_ops && w->ops[low].matching == matching ? &w->ops[low] : NULL;
 }
 
-/* It has ended here, unless a call for the window ended it before. */
+/* Records the local end, unless a call for the window has done so before. */
 static void request_done(struct sp_mpi_call *c, const struct sp_mpi_request *r, const MPI_Status *status)
 {
 	struct sp_mpi_win *w = sp_mpi_win_by_id((uint32_t)r->a);
@@ -381,7 +381,7 @@ void sp_mpi_win_waited(struct sp_mpi_call *c, MPI_Win win, int done)
 	w->posted = 0;
 }
 
-/* The handle may be another window's as soon as it is freed. */
+/* Removes the entry before the call: afterwards the handle may belong to another window. */
 int sp_mpi_wrap_Win_free(MPI_Win *win)
 {
 	struct sp_mpi_call call, *const c = &call;
@@ -396,7 +396,7 @@ int sp_mpi_wrap_Win_free(MPI_Win *win)
 	sp_mpi_win_remove(*win);
 	sp_mpi_returned(c, PMPI_Win_free(win));
 	const uint64_t id = known.id;
-	/* one that failed has its end too, because it had its begin */
+	/* a failed call also gets an end, because it has a begin */
 	if (w && c->region)
 		collective(c, &known, known.allocated ? DESTROY_AND_DEALLOCATE : SP_MPI_DESTROY_HANDLE, PROCESS);
 	if (w && sp_mpi_counts(c))

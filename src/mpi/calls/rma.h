@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What functions.list calls for one-sided communication, when the function has returned. */
+/* Functions that functions.list calls for one-sided communication, after the function has returned. */
 #ifndef SP_MPI_CALLS_RMA_H
 #define SP_MPI_CALLS_RMA_H
 
@@ -10,7 +10,7 @@ void sp_mpi_win_allocated(struct sp_mpi_call *c, MPI_Comm comm, const MPI_Win *w
 void sp_mpi_win_named(struct sp_mpi_call *c, MPI_Win win, const char *name);
 int sp_mpi_wrap_Win_free(MPI_Win *win);
 
-/* These return the number of the operation; 0: none is recorded. */
+/* These return the number of the operation; 0: it is not recorded. */
 uint64_t sp_mpi_put(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int target, MPI_Win win);
 uint64_t sp_mpi_get(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int target, MPI_Win win);
 uint64_t sp_mpi_accumulate(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int target, MPI_Win win);
@@ -18,7 +18,7 @@ uint64_t sp_mpi_fetch(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type,
                       MPI_Op op, int target, MPI_Win win);
 uint64_t sp_mpi_swap(struct sp_mpi_call *c, MPI_Datatype type, int target, MPI_Win win);
 
-/* The same, of which a request says when they have ended here. */
+/* The same for operations whose local end is reported by a request. */
 void sp_mpi_rput(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int target, MPI_Win win,
                  const MPI_Request *request);
 void sp_mpi_rget(struct sp_mpi_call *c, MPI_Count count, MPI_Datatype type, int target, MPI_Win win,

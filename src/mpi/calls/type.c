@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What messages hold, in bytes. */
+/* Sizes of messages in bytes. */
 #include "mpi/wrap.h"
 
 uint64_t sp_mpi_bytes(MPI_Count count, MPI_Datatype type)
@@ -13,7 +13,7 @@ uint64_t sp_mpi_bytes(MPI_Count count, MPI_Datatype type)
 	return PMPI_Type_size_x(type, &large) == MPI_SUCCESS && large > 0 ? (uint64_t)count * (uint64_t)large : 0;
 }
 
-/* Both have it in the public part of the struct, which their binary interfaces fix. */
+/* Both MPIs have the count in the public part of the struct, which their binary interfaces fix. */
 uint64_t sp_mpi_received_bytes(const MPI_Status *status)
 {
 #ifdef OPEN_MPI

@@ -7,8 +7,8 @@
 
 #include "mpi/calls/comm.h"
 
-/* Few, so they are in a list. Entries are never given back: a reader without the lock finds another window at worst,
- * and sees that by the handle. */
+/* A list, because there are few windows. Entries are never freed: a reader without the lock finds another window at
+ * worst, and recognizes that by the handle. */
 static struct sp_mpi_win *windows, *unused;
 static uint32_t last_id;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -139,7 +139,7 @@ static uint64_t hash_of(const void *bytes, size_t n)
 	return h;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static uint32_t group_of(uint64_t hash, bool *is_new)
 {
 	const uint32_t process = *sp_mpi_adapter->process;

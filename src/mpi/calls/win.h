@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows of one-sided communication, and what is still going on in them. */
+/* Windows of one-sided communication, and their outstanding operations. */
 #ifndef SP_MPI_CALLS_WIN_H
 #define SP_MPI_CALLS_WIN_H
 
@@ -8,35 +8,36 @@
 struct sp_mpi_win_op {
 	uint64_t matching;
 	uint32_t target;
-	bool remote; /* it changes the target: its end there is another record */
-	bool local;  /* its end here was recorded */
-	bool over;   /* all its ends were */
+	bool remote; /* it changes the target's memory, so its end there is a separate record */
+	bool local;  /* its local end was recorded */
+	bool over;   /* all its ends were recorded */
 };
 
-/* Entries live as long as the process; those of freed windows are not found again. */
+/* A window. Entries live as long as the process; those of freed windows are not found any more. */
 struct sp_mpi_win {
 	uint64_t handle;
-	uint32_t id;              /* of this process, from 1 */
+	uint32_t id;              /* number in this process, from 1 */
 	uint32_t process;         /* the raw file in which it is defined (*adapter->process) */
-	uint32_t comm;            /* id */
-	uint32_t started, posted; /* the groups of the epochs that are open; 0: none */
-	bool allocated;           /* with its memory */
+	uint32_t comm;            /* id of the communicator */
+	uint32_t started, posted; /* ids of the groups of the open epochs; 0: no open epoch */
+	bool allocated;           /* MPI allocated its memory */
 	char name[MPI_MAX_OBJECT_NAME];
-	struct sp_mpi_win_op *ops; /* owned; going on, in the order of their begin; with sp_mpi_win_lock() */
+	/* owned; outstanding operations, in the order of their begin; protected by sp_mpi_win_lock() */
+	struct sp_mpi_win_op *ops;
 	size_t n_ops, room;
 	struct sp_mpi_win *next;
 };
 
-/* NULL: it is not known. Defines it in the raw file if it is not there yet. */
+/* Finds a window and defines it in the raw file if needed; NULL: unknown. */
 struct sp_mpi_win *sp_mpi_win(MPI_Win win);
-/* NULL: it was freed. */
+/* Finds a window by its id; NULL: it was freed. */
 struct sp_mpi_win *sp_mpi_win_by_id(uint32_t id);
-/* A new one; NULL: no memory. */
+/* Adds a window; NULL: no memory. */
 struct sp_mpi_win *sp_mpi_win_new(MPI_Win win, MPI_Comm comm, bool allocated);
-/* Forgets it. */
+/* Removes the entry. */
 void sp_mpi_win_remove(MPI_Win win);
 void sp_mpi_win_rename(struct sp_mpi_win *w, const char *name);
-/* The id of a group's definition, the same for the same members; 0: no memory. */
+/* The id of a group's definition, equal for groups with the same members; 0: no memory. */
 uint32_t sp_mpi_group_id(MPI_Group group);
 
 void sp_mpi_win_lock(void);

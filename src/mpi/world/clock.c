@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes of one host have one clock. Of each host the lowest rank measures by ping-pong against the host above it in
- * a binomial tree, whose root is rank 0's, and is answered in rank 0's ticks: so nothing has to be summed up
- * afterwards, and it takes as many steps as the tree is deep. Then it tells the others of its host.
+/* Processes of one host share one clock. The lowest rank of each host measures by ping-pong against its parent host in
+ * a binomial tree, whose root is rank 0's host; the parent answers in rank 0's ticks. So no results have to be
+ * combined, and the number of steps is the depth of the tree. Then it sends the result to the other ranks of its
+ * host.
  *
- * State without a lock: MPI_Init and MPI_Finalize are each called by one thread, once. */
+ * The state needs no lock: MPI_Init and MPI_Finalize are each called by one thread, once. */
 #include "mpi/world/clock.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 
 enum { ROUNDS = 16, TAG = 1 };
 
-/* Some ranks of comm, each with the place of this process among them; -1: it is none of them. */
+/* A set of ranks of comm; self: position of this process in it; -1: not a member. */
 struct ranks {
 	int *rank; /* owned */
 	int n, self;
@@ -28,12 +29,12 @@ static struct {
 	bool known, one_host;
 	struct ranks leaders, host;
 	uint64_t look_ticks, look_ns;
-	double tick; /* ns, of this process */
+	double tick; /* ns of this process */
 	bool compared;
-	struct sp_raw_clock_sync first; /* comparison, where there was one */
+	struct sp_raw_clock_sync first; /* the first comparison, if there was one */
 } state;
 
-/* Clocks of machines drift from each other by less than this, if nobody knows better. */
+/* Maximum drift between the clocks of two machines, if nothing better is known. */
 #define MOST_DRIFT 1e-4
 
 static uint64_t nanoseconds(void)
@@ -55,7 +56,7 @@ static void find_tick(const struct sp_adapter *a)
 	state.tick = ticks && ns ? (double)ns / (double)ticks : 1;
 }
 
-/* What all processes that share a clock have the same. */
+/* A hash that is equal in all processes with the same clock. */
 uint64_t sp_mpi_clock_host(void)
 {
 	char text[512] = "";
@@ -69,7 +70,7 @@ uint64_t sp_mpi_clock_host(void)
 		n += k > 0 ? (size_t)k : 0;
 		close(fd);
 	}
-	/* processes that were told to use another clock are as good as on another host */
+	/* processes that use another clock, by a setting, count as being on another host */
 	const char *clock = getenv("SPARTITO_CLOCK");
 	for (size_t i = 0; i < n; i++)
 		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
@@ -78,7 +79,7 @@ uint64_t sp_mpi_clock_host(void)
 	return h;
 }
 
-/* A table to find hosts in that were seen, and what all ranks say. */
+/* A table of the hosts found, and the numbers of all ranks. */
 struct scratch {
 	struct place {
 		uint64_t hash;
@@ -106,7 +107,7 @@ static void add_rank(struct ranks *r, int rank, int self)
 	r->rank[r->n++] = rank;
 }
 
-/* The ranks that are the first to say something, and those that say what this process says. */
+/* Finds the first rank of each number, and the ranks with the number of this process. */
 static void sort_hosts(struct scratch *w, int self, int size)
 {
 	for (int i = 0; i < size; i++) {
@@ -129,7 +130,7 @@ static int find_hosts(MPI_Comm comm)
 	PMPI_Comm_rank(comm, &rank);
 	PMPI_Comm_size(comm, &size);
 	const uint64_t own = sp_mpi_clock_host();
-	/* nobody goes on where somebody has no memory */
+	/* all processes give up if one has no memory */
 	uint64_t least[3] = {own, ~own, make_room(&w, size)};
 	if (sp_mpi_wait_least(least, 3, comm) == MPI_SUCCESS && least[2]) {
 		state.known = true;
@@ -150,7 +151,7 @@ static int find_hosts(MPI_Comm comm)
 	return rc;
 }
 
-/* In a binomial tree: the place of the one above, and the first step down to those below. The root's is -1. */
+/* In a binomial tree: the position of the parent, and the first step down to the children. The root's parent is -1. */
 static int above(const struct ranks *r, int *step)
 {
 	int mask = 1;
@@ -161,7 +162,7 @@ static int above(const struct ranks *r, int *step)
 }
 
 struct told {
-	double tick; /* ns, of rank 0 */
+	double tick; /* ns of rank 0 */
 	uint64_t reference, error_ns;
 };
 
@@ -175,7 +176,7 @@ static int receive(struct told *t, int from, MPI_Comm comm)
 	return sp_mpi_wait_receive(t, sizeof *t, from, TAG, comm);
 }
 
-/* How many ticks of rank 0 go by in one of this process, and by how much of one that may be wrong. */
+/* Ticks of rank 0 per tick of this process, and the uncertainty of that. */
 struct rate {
 	double ticks, doubt;
 };
@@ -195,7 +196,7 @@ static int ask(const struct sp_adapter *a, struct sp_raw_clock_sync *s, double *
 {
 	struct told t;
 	uint64_t best = UINT64_MAX;
-	/* it begins when it knows its own */
+	/* the parent begins when it knows its own clock */
 	if (receive(&t, from, comm))
 		return -1;
 	for (int i = 0; i < ROUNDS; i++) {

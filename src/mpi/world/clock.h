@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the clocks of an MPI_COMM_WORLD's processes are to each other: measured at its begin and its end, for the reader
- * to correct the times by. */
+/* Measures the offsets between the clocks of an MPI_COMM_WORLD's processes, at its begin and at its end. The reader
+ * corrects the times with them. */
 #ifndef SP_MPI_WORLD_CLOCK_H
 #define SP_MPI_WORLD_CLOCK_H
 
@@ -8,21 +8,21 @@
 
 #include "record/adapter.h"
 
-/* Before PMPI_Init: a first look at the clock, to know how long a tick is. */
+/* Call before PMPI_Init: reads the clock for the first time, to determine the length of a tick. */
 void sp_mpi_clock_look(const struct sp_adapter *a);
 
-/* A number that processes have the same if they share a clock. */
+/* A number that is equal in processes with the same clock. */
 uint64_t sp_mpi_clock_host(void);
-/* All processes have the same: what follows needs no messages. */
+/* Call if all processes have the same clock: then no messages are needed later. */
 void sp_mpi_clock_is_one_host(void);
 
-/* By all processes of comm, which is nobody else's: measures and writes a CLOCK record. The hosts are found at the
- * first call and kept. Collective; -1: MPI failed, or there is no memory. */
+/* Measures, and writes a CLOCK record. Collective over comm, which only the measurement uses. The hosts are determined
+ * in the first call. Returns 0, or -1: MPI failed, or no memory. */
 int sp_mpi_clock_measure(const struct sp_adapter *a, MPI_Comm comm);
 
-/* Forgets the hosts. */
+/* Frees the list of hosts. */
 void sp_mpi_clock_free(void);
-/* Whether all processes are known to have one clock, and so are on one host. */
+/* Whether all processes are known to have one clock, and therefore to be on one host. */
 bool sp_mpi_clock_one_host(void);
 
 #endif

@@ -12,17 +12,17 @@
 
 enum {
 	TAG = 2,
-	PIECE = 2048, /* bytes of one message at most: one that is received as it comes */
-	WINDOW = 128  /* pieces after which a rank waits for the other: as much as may lie there unreceived */
+	PIECE = 2048, /* maximum bytes of one message: MPI receives such a message without a handshake */
+	WINDOW = 128  /* number of pieces after which a rank waits for the other, which limits the unreceived data */
 };
 
-static MPI_Comm world; /* of the merge */
+static MPI_Comm world; /* communicator of the merge */
 
 /* ---- messages ----
  *
- * In small pieces: MPICH 4.0 over UCX may wait for ever in MPI_Finalize after a message that was large enough to
- * be written into the other rank's memory. One rank waits there until that is confirmed, and the other in PMI's
- * barrier, where it confirms nothing (https://github.com/pmodels/mpich/pull/6596). */
+ * They are sent in small pieces. MPICH 4.0 over UCX may wait forever in MPI_Finalize after a message that was large
+ * enough to be written into the other rank's memory: one rank waits there for a confirmation, and the other one is in
+ * PMI's barrier, where it confirms nothing (https://github.com/pmodels/mpich/pull/6596). */
 
 static int send_bytes(void *arg, int to, const void *bytes, size_t n)
 {
@@ -40,8 +40,8 @@ static int send_bytes(void *arg, int to, const void *bytes, size_t n)
 	return rc != MPI_SUCCESS;
 }
 
-/* Without room for it, it is received all the same, and is nothing, which the reader finds wrong: a rank that gave up
- * at once would keep the others waiting for ever. */
+/* Without memory for it, the message is still received, and is empty, which the reader reports as an error: a rank that
+ * gave up at once would keep the others waiting forever. */
 static int receive_bytes(void *arg, int from, void **bytes, size_t *n)
 {
 	static char nowhere[PIECE];
@@ -76,7 +76,7 @@ static struct sp_links links_of(MPI_Comm comm)
 	return l;
 }
 
-/* ---- where MPI ends ---- */
+/* ---- in MPI_Finalize ---- */
 
 static const struct sp_merge_library *library;
 
@@ -102,7 +102,7 @@ void sp_mpi_merge(const char *raw, MPI_Comm comm)
 	struct sp_merge_result result;
 	struct sp_err e;
 	char dir[PATH_MAX];
-	/* DIR/raw/FILE; a rank of which this is not true takes part all the same, and finds nothing */
+	/* DIR/raw/FILE; a rank with another path takes part too, and finds nothing */
 	snprintf(dir, sizeof dir, "%s", raw ? raw : "");
 	for (int i = 0; i < 2; i++) {
 		char *slash = strrchr(dir, '/');
@@ -112,7 +112,7 @@ void sp_mpi_merge(const char *raw, MPI_Comm comm)
 	(void)library->merge(dir, &options, &links, &result, &e);
 }
 
-/* ---- a merge of its own ---- */
+/* ---- a merge in separate processes ---- */
 
 static int begin(void *mpi, struct sp_links *out)
 {

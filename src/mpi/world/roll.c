@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	REFUSED = 1, /* there was a number before: that of the world was used already */
+	REFUSED = 1, /* a number was already there: the number of the world was used before */
 	MOST_RANKS = 1 << 26,
 	MOST_ANCESTORS = 64
 };
@@ -20,7 +20,7 @@ static void fold(uint64_t *hash, const char *text)
 	uint64_t h = *hash ? *hash : UINT64_C(0xcbf29ce484222325);
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	*hash = (h ^ '\n') * UINT64_C(0x100000001b3); /* "ab", "c" is not "a", "bc" */
+	*hash = (h ^ '\n') * UINT64_C(0x100000001b3); /* so that "ab", "c" differs from "a", "bc" */
 }
 
 static void fold_number(uint64_t *hash, uint64_t n)
@@ -39,7 +39,7 @@ static void fold_variable(uint64_t *hash, const char *name)
 	fold(hash, value);
 }
 
-/* The first of the variables that is a number. */
+/* The value of the first variable that is a number. */
 static int number_of(const char *const *names)
 {
 	for (; *names; names++) {
@@ -66,7 +66,7 @@ static void find_place(struct sp_roll *r, enum sp_roll_launcher launcher)
 	r->size = number_of(launcher == SP_ROLL_HYDRA ? hydra_size : openmpi_size);
 }
 
-/* Up to n - 1 bytes of a file of a process in /proc, with a NUL behind them; their number, 0: it cannot be read. */
+/* Reads up to n - 1 bytes of a process's file in /proc and adds a NUL. Returns their number; 0: unreadable. */
 static size_t read_proc(long pid, const char *name, char *out, size_t n)
 {
 	char path[64];
@@ -83,11 +83,11 @@ static size_t read_proc(long pid, const char *name, char *out, size_t n)
 	return got;
 }
 
-/* The parent's process id and the start of the process in ticks of the system's clock. */
+/* Reads the parent's process id, and the start of the process in clock ticks of the system. */
 static bool read_stat(long pid, long *parent, unsigned long long *start)
 {
 	char text[1024];
-	/* the name of the program, in parentheses, may hold anything */
+	/* the name of the program, in parentheses, may contain anything */
 	const char *after = read_proc(pid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
 	return after &&
 	       sscanf(after + 1, " %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
@@ -100,7 +100,7 @@ static bool is_proxy(long pid)
 	return read_proc(pid, "comm", name, sizeof name) && strncmp(name, "hydra_", 6) == 0;
 }
 
-/* The word after one of those that a command line of n bytes consists of. */
+/* The word that follows `option` in a command line of n bytes. */
 static const char *word_after(const char *line, size_t n, const char *option)
 {
 	for (const char *p = line; p < line + n; p += strlen(p) + 1)
@@ -109,10 +109,10 @@ static const char *word_after(const char *line, size_t n, const char *option)
 	return NULL;
 }
 
-/* Hydra gives its processes no name of the job. But all on a machine are descendants of one proxy, and the proxies of a
- * job were told where mpiexec listens, and which of the groups of processes that it started (a spawned world is another
- * one) is theirs. Where none of that is found, worlds of one size are told apart by nothing, and a byte that was there
- * before is what warns. */
+/* Hydra gives its processes no name of the job. But all processes on a machine are descendants of one proxy, and the
+ * command lines of a job's proxies contain the address of mpiexec and the number of the process group (a spawned world
+ * is a separate group). If none of these is found, worlds of the same size cannot be distinguished, except that a
+ * number is already in the file. */
 static void fold_hydra(uint64_t *hash, bool one_host)
 {
 	char line[4096];
@@ -177,7 +177,7 @@ static bool write_host(const struct sp_roll *r, uint64_t host)
 		before = 0;
 	host = before ? REFUSED : host > REFUSED ? host : REFUSED + 1;
 	bool ok = pwrite(fd, &host, sizeof host, at) == sizeof host;
-	/* network file systems write what was kept back when the file is closed */
+	/* network file systems write delayed data when the file is closed */
 	ok &= close(fd) == 0;
 	return ok && !before;
 }
@@ -220,8 +220,9 @@ static enum sp_roll_answer look(const char *path, int size)
 	return !all || n != size ? SP_ROLL_SOME : one ? SP_ROLL_ONE_HOST : SP_ROLL_ALL;
 }
 
-/* MPI_Init need not wait for the other processes, so one may have looked before another came. The first to answer does
- * so for all: a symbolic link is made at once with what it says, or is there already. */
+/* Makes all processes use the same answer. MPI_Init need not wait for the other processes, so one process may read the
+ * file before another has written to it. The first process to answer decides for all: it atomically creates a symbolic
+ * link with its answer, unless the link already exists. */
 static enum sp_roll_answer agree(const struct sp_roll *r, enum sp_roll_answer own)
 {
 	static const char *const words[] = {
@@ -236,11 +237,12 @@ static enum sp_roll_answer agree(const struct sp_roll *r, enum sp_roll_answer ow
 		if (i == 0 && symlink(words[own], path) == 0)
 			return own;
 	}
-	/* what is said cannot be known here (a file system without such links), so others may say anything */
+	/* the answer of the others cannot be known here (a file system without symbolic links), so it may be
+	 * anything */
 	return SP_ROLL_SOME;
 }
 
-/* A process alone is a world of its own, with a launcher or without, as often as it is started. */
+/* The number of a world with a single process, with or without a launcher: different for each start. */
 static uint64_t alone(const char *raw)
 {
 	char host[256] = "";
@@ -266,12 +268,12 @@ enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size)
 	const bool as_told = r->rank == rank && (r->size < 0 || r->size == size);
 	enum sp_roll_answer answer = size == 1 ? SP_ROLL_ONE_HOST : SP_ROLL_SOME;
 	if (size == 1) {
-		/* nobody else looks */
+		/* no other process reads it */
 		if (r->called && as_told && path_of(r, ".roll", path, sizeof path))
 			unlink(path);
 		r->world = alone(r->path);
 	} else if (!as_told) {
-		/* a launcher that is not known; the best guess is that the experiment has one world of this size */
+		/* an unknown launcher; the best guess is that the experiment has one world of this size */
 		r->world = 0;
 		fold_number(&r->world, (uint64_t)size);
 	} else if (r->path[0]) {

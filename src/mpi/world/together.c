@@ -13,9 +13,9 @@
 
 static struct {
 	struct sp_roll roll;
-	MPI_Comm comm; /* owned, where open */
+	MPI_Comm comm; /* owned, if `open` */
 	bool open;
-	bool all; /* ranks are measured, and there are several */
+	bool all; /* all ranks are measured, and there are several */
 } world;
 
 void sp_mpi_before_init(const struct sp_adapter *a)
@@ -49,8 +49,8 @@ static void close_world(void)
 	sp_mpi_clock_free();
 }
 
-/* An error in it must not end the program. Not a duplicate of MPI_COMM_WORLD: that would call what the program wants to
- * be called when its attributes are copied. */
+/* An error in this communicator must not end the program. It is not a duplicate of MPI_COMM_WORLD, because duplicating
+ * would call the program's callbacks for attributes. */
 static void open_world(void)
 {
 	MPI_Group all;
@@ -71,8 +71,7 @@ static void missing(const struct sp_adapter *a)
 	a->meta("missing_mpi_together", text);
 }
 
-/* Where all are on one host nothing is sent: what a program does until its first message takes no longer than without
- * us. */
+/* On a single host nothing is sent, so that a program's first message is not delayed. */
 void sp_mpi_after_init(const struct sp_adapter *a)
 {
 	int error = errno, rank, size;
@@ -89,12 +88,13 @@ void sp_mpi_after_init(const struct sp_adapter *a)
 		open_world();
 	if (world.all && (answer == SP_ROLL_ONE_HOST || world.open) && sp_mpi_clock_measure(a, world.comm))
 		close_world();
-	else if (world.open && rank == 0) /* who compared has looked */
+	/* otherwise the processes have already compared their clocks, so all have read the file */
+	else if (world.open && rank == 0)
 		sp_roll_done(&world.roll);
 	errno = error;
 }
 
-/* Processes of other hosts read the file. */
+/* Flushes the raw file, which processes on other hosts read. */
 static void flush(const char *raw)
 {
 	int fd = raw ? open(raw, O_RDONLY | O_CLOEXEC) : -1;
@@ -124,7 +124,7 @@ static void finalize_merge(const struct sp_adapter *a, void (*last)(void *), voi
 void sp_mpi_before_finalize(const struct sp_adapter *a, void (*last)(void *), void *arg)
 {
 	int error = errno;
-	/* several hosts have it since MPI began, unless they could not make it */
+	/* several hosts have opened it since MPI began, unless that failed */
 	if (world.all && sp_mpi_clock_one_host())
 		open_world();
 	if (world.open) {

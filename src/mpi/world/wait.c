@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI may wait by looking all the time. Where there are more processes than processors that keeps the one from running
- * that is waited for, and each message takes as long as the system lets a process run. */
+/* MPI may wait in a busy loop. With more processes than processors, this keeps the awaited process from running, and
+ * each message takes a whole time slice. */
 #include "mpi/world/wait.h"
 
 #include <sched.h>
 #include <time.h>
 
-/* Looks for a message: at once, which takes some microseconds and is enough between processors; then others may run. */
+/* Number of tests for a message: first without a pause, which takes some microseconds and suffices between processors;
+ * then yielding the processor. */
 enum { AT_ONCE = 100, YIELDING = 1000 };
 
 int sp_mpi_wait(MPI_Request *request)

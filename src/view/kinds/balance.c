@@ -20,7 +20,7 @@ static const double S = 1e-9;
 #define MOST_REGIONS 500
 #define MOST_ROWS    500000
 
-/* What a unit did in a region. */
+/* The numbers of a unit in a region. */
 struct cell {
 	double visits, incl, excl;
 	bool ran;
@@ -34,21 +34,22 @@ struct line {
 struct spread {
 	const struct sp_viewed *v;
 	const struct sp_model *m;
-	struct sp_balance_report units; /* owned; nothing but the units */
-	uint32_t process, location;     /* SP_NONE: of all */
-	bool *outermost;                /* owned; of each path: its region is not above it */
-	double *excl;                   /* owned; of each region, all units together */
-	uint32_t *slot;                 /* owned; of each region: its cell; the last one is for the rest */
-	uint32_t *regions;              /* owned; of each cell but the last */
-	struct cell *cells;             /* owned; of the unit that is summed up */
-	uint32_t n;                     /* cells but the last */
-	bool rest;                      /* there is a last one */
-	bool clipped;                   /* to this part of the run */
-	struct sp_lod *lod;             /* NULL: there is no trace */
+	struct sp_balance_report units; /* owned; only the units are used */
+	uint32_t process, location;     /* SP_NONE: all */
+	bool *outermost;                /* owned; for each path: no other path of its region is above it */
+	double *excl;                   /* owned; for each region, sum of all units */
+	/* owned; for each region: index of its cell; the last cell is for the other regions */
+	uint32_t *slot;
+	uint32_t *regions;  /* owned; region of each cell except the last one */
+	struct cell *cells; /* owned; of the current unit */
+	uint32_t n;         /* number of cells without the last one */
+	bool rest;          /* the last cell is used */
+	bool clipped;       /* limited to a part of the run */
+	struct sp_lod *lod; /* NULL: there is no trace */
 	struct sp_span span;
 	struct sp_ranged ranged; /* owned */
-	struct sp_value *values; /* owned; for each path, what a unit did in that */
-	double *each;            /* owned; the same */
+	struct sp_value *values; /* owned; for each path, numbers of the current unit in the part */
+	double *each;            /* owned; for each path */
 	struct line *lines;      /* owned */
 	size_t n_lines, room;
 	double total;
@@ -56,7 +57,7 @@ struct spread {
 
 typedef void row_fn(struct spread *s, uint32_t path, const struct sp_value *v);
 
-/* What locations did in the range, all together. */
+/* Sums the numbers of locations in the range. */
 static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f, struct sp_err *e)
 {
 	const size_t n = s->m->n_paths;
@@ -73,7 +74,7 @@ static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f
 	return 0;
 }
 
-/* Calls f for the paths of a unit's locations. */
+/* Calls f for all paths of a unit's locations. */
 static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e)
 {
 	const uint32_t is = s->units.units[unit];
@@ -123,7 +124,7 @@ static int by_time(const void *a, const void *b, void *times)
 	return i < k ? -1 : i > k;
 }
 
-/* Of one process its threads alone, or of these one. */
+/* Keeps only the threads of the selected process, or the selected thread. */
 static void only_selected(struct spread *s)
 {
 	uint32_t u, n = 0;
@@ -139,7 +140,7 @@ static void only_selected(struct spread *s)
 		s->units.n_units = n;
 }
 
-/* Which regions have cells of their own. */
+/* Chooses the regions with separate cells. */
 static int choose(struct spread *s, const struct sp_view_query *q, struct sp_err *e)
 {
 	const size_t all = s->m->n_regions, most = MOST_ROWS / (s->units.n_units + 1);
@@ -265,14 +266,14 @@ static int make_room(struct spread *s)
 	s->cells = malloc((n + 1) * sizeof(*s->cells));
 	if (s->clipped) {
 		s->values = malloc(s->m->n_paths * sizeof(*s->values));
-		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* of no use here */
+		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* required by sp_ranged_add(), not used here */
 		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->v, s->lod, s->span.begin, s->span.end))
 			return -1;
 	}
 	return s->outermost && s->excl && s->slot && s->regions && s->cells ? 0 : -1;
 }
 
-/* The part of the run that is asked for. */
+/* Determines the selected part of the run. */
 static int find_range(struct spread *s, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e)
 {
 	if (isnan(q->begin) && isnan(q->end))

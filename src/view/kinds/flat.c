@@ -14,11 +14,11 @@ static const double S = 1e-9;
 struct flat {
 	const struct sp_selected *s;
 	struct sp_numbers *regions; /* owned */
-	struct sp_numbers *base;    /* owned; of the base, without `each`; NULL: none */
-	bool *has;                  /* owned; of each region: some path of it has a row */
-	uint32_t *order;            /* owned; the regions that ran */
-	size_t n;                   /* of these that have rows */
-	size_t ran;                 /* how many there are */
+	struct sp_numbers *base;    /* owned; of the base, without `each`; NULL: no base */
+	bool *has;                  /* owned; for each region: some path of it has a row */
+	uint32_t *order;            /* owned; regions that ran */
+	size_t n;                   /* number of these that have rows */
+	size_t ran;                 /* number of regions that ran */
 };
 
 static int sum_paths(struct flat *f)
@@ -136,7 +136,7 @@ double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const 
 	return p;
 }
 
-/* Of one metric; each region's recursion counts once. */
+/* Writes the columns of one metric; recursion counts once for each region. */
 static int put_metric(const struct flat *f, size_t metric, const struct sp_counted *paths, const bool *outermost,
                       struct sp_counted *regions, struct sp_columns *out)
 {
@@ -158,7 +158,7 @@ static int put_metric(const struct flat *f, size_t metric, const struct sp_count
 			to->incl += from->incl;
 	}
 	for (i = 0; i < f->n; i++) {
-		const bool own = f->order[i] < m->n_regions; /* the base's are not shown */
+		const bool own = f->order[i] < m->n_regions; /* metrics of the base are not shown */
 
 		incl[i] = own ? regions[f->order[i]].incl : 0;
 		excl[i] = own ? regions[f->order[i]].excl : 0;

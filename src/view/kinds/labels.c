@@ -8,9 +8,9 @@
 #include "model/str.h"
 #include "view/select.h"
 
-enum { MOST_VALUES = 6 }; /* of one call, in which a parameter may be set again and again */
+enum { MOST_VALUES = 6 }; /* maximum number of values of one call, in which a parameter may be set repeatedly */
 
-/* name=value in the order in which they were set, the first of too many as "…". */
+/* Writes name=value in the order of setting; "…" replaces the first ones if there are too many. */
 static int put_label(const struct sp_model *m, uint32_t value, struct sp_columns *out)
 {
 	uint32_t values[MOST_VALUES];
@@ -44,7 +44,8 @@ static int put_label(const struct sp_model *m, uint32_t value, struct sp_columns
 
 int sp_view_labels(const struct sp_selected *s, uint32_t *values, size_t n, struct sp_columns *out, struct sp_err *e)
 {
-	uint32_t *label = calloc(s->m->n_parameter_values + 1, sizeof(*label)), labels = 0; /* + 1; 0: none yet */
+	/* index + 1; 0: not written yet */
+	uint32_t *label = calloc(s->m->n_parameter_values + 1, sizeof(*label)), labels = 0;
 	size_t i;
 	int rc = label ? 0 : -1;
 

@@ -54,7 +54,7 @@ static void add(struct sp_message_row *row, const struct sp_view_message *x)
 	}
 }
 
-/* A row for each pair of processes, in their order; for free(). NULL: no memory. */
+/* A row for each pair of processes, sorted; to be freed with free(). NULL: no memory. */
 static struct sp_message_row *make_rows(const struct sp_model *m, const struct sp_view_messages *all,
                                         const struct sp_view_query *q, size_t *n)
 {

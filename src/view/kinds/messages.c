@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The messages that a viewport shows. */
+/* The messages in a viewport. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static uint64_t length(const struct sp_view_message *x)
 	return x->received == UINT64_MAX ? 0 : x->received - x->sent;
 }
 
-/* The longest ones come first. */
+/* Sorts the longest messages first. */
 static int by_length(const void *a, const void *b, void *messages)
 {
 	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
@@ -45,14 +45,14 @@ static int in_order(const void *a, const void *b)
 static bool is_asked(const struct sp_model *m, const struct sp_view_query *q, const struct sp_view_message *x)
 {
 	if (x->to == SP_NONE)
-		return false; /* it has no place in a picture */
+		return false; /* it has no position in the picture */
 	if (q->location != SP_NONE && x->from != q->location && x->to != q->location)
 		return false;
 	return q->process == SP_NONE || m->locations[x->from].process == q->process ||
 	       m->locations[x->to].process == q->process;
 }
 
-/* All that are under way in the span. */
+/* Chooses all messages that overlap the span. */
 static int choose(struct chosen *c, const struct sp_model *m, const struct sp_view_messages *all,
                   const struct sp_view_query *q, const struct sp_span *span)
 {

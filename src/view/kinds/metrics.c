@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was counted beside the time: in what is selected, and as curves over time. */
+/* Metrics other than time: of a selection, and as curves over time. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int in_range(const struct sp_viewed *v, const struct sp_view_query *q, do
 	return rc;
 }
 
-/* What samples tell of one of their metrics, in sums[path * width]. */
+/* Adds a metric of the samples to sums[path * width]. */
 static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_query *q, enum sp_looks_metric which,
                             struct sp_counted *sums, struct sp_err *e)
 {
@@ -64,7 +64,7 @@ static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_quer
 	return rc;
 }
 
-/* A caller has what its callees have. */
+/* Adds the counts of callees to their callers. */
 static int ranged(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_counted *sums, struct sp_err *e)
 {
 	const struct sp_model *m = v->m;
@@ -135,12 +135,12 @@ struct curves {
 	size_t n, room;
 	uint32_t location;
 	bool failed;
-	/* all locations together: for each of the span's edges, of each metric; NULL: each alone */
+	/* sum of all locations: for each edge between pixels, of each metric; NULL: locations are separate */
 	double *edges;        /* owned */
-	bool *counted;        /* owned; of each metric: some location has it */
-	uint32_t metric;      /* whose readings come, in this location; SP_NONE: none */
-	double before, value; /* the last one: ns, and its value */
-	uint32_t edge;        /* the first one behind it */
+	bool *counted;        /* owned; for each metric: some location has it */
+	uint32_t metric;      /* the metric that is read in this location; SP_NONE: none */
+	double before, value; /* the last reading: its time (ns) and value */
+	uint32_t edge;        /* the first edge after it */
 };
 
 static void put_row(struct curves *k, const double row[NUMBERS])
@@ -152,7 +152,7 @@ static void put_row(struct curves *k, const double row[NUMBERS])
 	memcpy(k->p[k->n++], row, sizeof(*k->p));
 }
 
-/* The growth per second since the row before. */
+/* The growth per second since the previous row. */
 static double mean_of(const struct curves *k, double at, double value)
 {
 	return (value - k->p[k->n - 1][VALUE]) / (at - k->p[k->n - 1][AT]);
@@ -179,7 +179,7 @@ static void to_edge(struct curves *k, double value)
 	*to = k->m->metrics[k->metric].level ? fmax(*to, value) : *to + value;
 }
 
-/* Behind its last reading a metric grows no more. */
+/* After its last reading a metric does not grow any more. */
 static void end_sum(struct curves *k)
 {
 	while (k->metric != SP_NONE && k->edge <= k->span.pixels)
@@ -244,7 +244,7 @@ static int put_curves(const struct curves *k, struct sp_columns *out)
 	return sp_columns_failed(out) ? -1 : 0;
 }
 
-/* What of it is asked for. */
+/* Converts the query to a question to the index. */
 static int ask(struct curves *k, struct sp_lod_asked *asked, const struct sp_view_query *q, struct sp_err *e)
 {
 	const struct sp_model *m = k->m;

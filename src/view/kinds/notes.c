@@ -72,7 +72,7 @@ static int put_markers(const struct sp_model *m, const struct markers *k, size_t
 	return 0;
 }
 
-/* The first `most` of those that were found so far. */
+/* Keeps the first `most` of the markers. */
 static void keep_first(struct markers *k, size_t most)
 {
 	if (k->n)
@@ -159,7 +159,7 @@ static int put_values(const struct values *k, struct sp_columns *out)
 	return sp_columns_failed(out) ? -1 : 0;
 }
 
-/* The counter of that name; SP_NONE where none is asked for. */
+/* Finds a counter by name; name NULL: SP_NONE. Returns 0, or -1 with e set. */
 static int find_counter(const struct sp_model *m, const char *name, uint32_t *counter, struct sp_err *e)
 {
 	uint32_t i;

@@ -15,7 +15,7 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t region, double
 }
 
 struct drawing {
-	struct sp_band band; /* first: add_look() is given it */
+	struct sp_band band; /* first field: add_look() gets a pointer to it */
 	const struct sp_viewed *v;
 	struct sp_lod *p; /* NULL: there is no trace */
 };
@@ -56,8 +56,8 @@ static int by_place(const void *a, const void *b)
 	return p->region < q->region ? -1 : p->region > q->region;
 }
 
-/* Makes of the rows from number `from` on, which are those of n locations, one for each bucket: the region that ran
- * longest in all of them. */
+/* Combines the rows from number `from` on, which belong to n locations: one row for each bucket, with the region that
+ * ran longest in all of them. */
 static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 {
 	struct sp_band_row *to = b->rows + from, now;
@@ -89,7 +89,7 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 		b->n_rows = (size_t)(to - b->rows);
 }
 
-/* The locations [first, end) of those that are selected, in no more than `groups` groups of neighbours. */
+/* Draws the locations [first, end) of the selection, in at most `groups` groups of adjacent ones. */
 static int draw_all(struct drawing *d, const struct sp_view_query *q, uint32_t first, uint32_t end, uint32_t groups,
                     struct sp_err *e)
 {

@@ -11,7 +11,7 @@
 #include "model/str.h"
 #include "view/against.h"
 
-/* A list of the distinct texts of one member of the regions, and a column of indices in it. */
+/* Writes a list of the distinct texts of one field of the regions, and a column of indices into it. */
 static int distinct(const struct sp_model *m, struct sp_columns *out, const char *column, const char *list, bool file)
 {
 	uint32_t *to = sp_columns_room(out, column, SP_COLUMN_U32, m->n_regions);
@@ -44,7 +44,7 @@ static void put_pair(struct sp_columns *out, struct sp_str before, struct sp_str
 	sp_meta_close(out, '}');
 }
 
-/* The comparison calls the experiment's names `before`, since it comes first there; here the base was before it. */
+/* In the comparison, `before` is the experiment, as it is the first model; in the answer it is the base. */
 static int put_renamed(const struct sp_against *a, struct sp_columns *out, struct sp_err *e)
 {
 	const struct sp_compare *c = &a->compare;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What threads did over time, as samples have found them: in each pixel the share of each state. */
+/* The states of threads over time, from samples: in each pixel the share of each state. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,16 +11,16 @@
 
 static const double S = 1e-9;
 
-/* Of a location and pixel. */
+/* The shares in one pixel of a location. */
 struct shares {
 	uint32_t location, bucket;
 	float state[SP_SAMPLE_STATES];
 };
 
 struct states {
-	struct sp_band band; /* of paths, as if they were regions: a row for each pixel in which something was found */
-	uint64_t *ns;        /* owned; SP_SAMPLE_STATES for each pixel of the location */
-	struct shares *rows; /* owned; as the band's */
+	struct sp_band band; /* of paths instead of regions: a row for each pixel with samples */
+	uint64_t *ns;        /* owned; SP_SAMPLE_STATES numbers for each pixel of the location */
+	struct shares *rows; /* owned; parallel to the band's rows */
 	size_t n, room;
 };
 
@@ -34,7 +34,7 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t
 	int i;
 
 	sp_band_add(b, begin, end, path, (double)ns, looks);
-	/* several looks are within one pixel; one may reach through many */
+	/* combined samples are within one pixel; a single sample may span several */
 	for (at = at < b->pixels ? at : b->pixels - 1; looks > 1 || begin < end; at++) {
 		const uint64_t edge = at + 1 < b->pixels ? sp_band_pixel(b, at + 1) : end;
 		const uint64_t to = looks > 1 || edge > end ? end : edge;
@@ -48,7 +48,7 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t
 	}
 }
 
-/* A row for each pixel of the location in which the band has one. */
+/* Adds a row for each pixel of the location in which the band has one. */
 static int flush(struct states *s, uint32_t location, size_t first)
 {
 	size_t i;
@@ -108,7 +108,7 @@ static int put_rows(const struct states *s, struct sp_columns *out)
 
 		location[i] = s->rows[i].location;
 		bucket[i] = s->rows[i].bucket;
-		path[i] = r->region ? r->region : SP_NONE; /* the root stands for no function */
+		path[i] = r->region ? r->region : SP_NONE; /* the root is not a function */
 		looks[i] = r->events;
 		for (k = 0; k < SP_SAMPLE_STATES; k++)
 			state[k][i] = s->rows[i].state[k];

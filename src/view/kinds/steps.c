@@ -11,7 +11,7 @@
 #include "view/span.h"
 
 static const double S = 1e-9;
-enum { MOST_TASKS = 1000 }; /* without rows */
+enum { MOST_TASKS = 1000 }; /* maximum number of tasks without the parameter rows */
 
 struct step {
 	uint64_t begin, end, n, ran;
@@ -58,7 +58,7 @@ static int put_rows(const struct steps *k, struct sp_columns *out)
 	return 0;
 }
 
-/* A task may have been run by several threads of its process. */
+/* Several threads of a process may run a task. */
 static int one(struct sp_lod *p, const struct sp_model *m, const struct sp_view_query *q, uint32_t task,
                const struct sp_lod_asked *asked, struct steps *k, struct sp_err *e)
 {

@@ -17,7 +17,7 @@ static void add(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64_
 	sp_pen_add(arg, depth, begin, end, calls, busy, region, most);
 }
 
-/* ---- of samples: functions are entered and left when they were first and last found ---- */
+/* ---- samples: functions are entered and left when they are first and last found ---- */
 
 struct open_call {
 	uint32_t path;
@@ -28,7 +28,7 @@ struct open_calls {
 	const struct sp_model *m;
 	const struct sp_span *span;
 	struct sp_pen *pen;
-	struct open_call *p; /* owned; by depth */
+	struct open_call *p; /* owned; index: depth */
 	size_t n, room;
 };
 
@@ -41,7 +41,7 @@ static void leave(struct open_calls *o, uint64_t now)
 		           now - c->begin);
 }
 
-/* From what is open to the path that was found. */
+/* Leaves and enters calls, from the open path to the path of a sample. */
 static int go_to(struct open_calls *o, uint32_t path, uint64_t now)
 {
 	const struct sp_path *paths = o->m->paths;
@@ -65,7 +65,7 @@ static int go_to(struct open_calls *o, uint32_t path, uint64_t now)
 	return 0;
 }
 
-/* The calls that touch the span, each with its own begin and end. 0, or -1: no memory. */
+/* Draws the calls that overlap the span, with their full length. Returns 0, or -1: no memory. */
 static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct sp_looks *l,
                       const struct sp_span *span)
 {
@@ -79,7 +79,7 @@ static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct
 			break;
 		if (l->path[k] != path)
 			rc = go_to(&o, path = l->path[k], l->time[k]);
-		/* nobody knows what it did until the next one */
+		/* what the thread did until the next sample is unknown */
 		if (rc == 0 && (k + 1 == l->n || sp_looks_until(l, k) < l->time[k + 1]))
 			rc = go_to(&o, path = 0, sp_looks_until(l, k));
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call tree in the order in which it is drawn. No stack and no list of children: sorted by inclusive time all paths
- * come after their callers, so that one pass back sums up how many rows stand below each and one pass forth gives each
- * its place. Paths without a row of their own are not sorted at all. */
+/* The call tree in drawing order, without a stack or lists of children. Sorted by inclusive time, all paths come after
+ * their callers. One backward pass then sums up the number of rows below each path, and one forward pass gives each
+ * path its row. Paths without a separate row are not sorted. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,28 +20,29 @@ struct key {
 	uint32_t path;
 };
 
-/* A path that has a row, or the root, which has none, but all below it. */
+/* A path that has a row, or the root, which has no row but is above all of them. */
 struct place {
 	uint32_t row;
 	uint32_t next;   /* the row of its next callee */
-	uint32_t below;  /* rows, its own among them */
-	uint32_t hidden; /* paths left out below it */
-	/* of those left out that it calls itself */
+	uint32_t below;  /* number of rows below it, including its own */
+	uint32_t hidden; /* number of paths that are left out below it */
+	/* sums over its left-out callees */
 	double visits, resumed, incl;
 	double base_visits, base_incl;
 };
 
 struct tree {
 	const struct sp_selected *s;
-	struct key *keys;   /* owned; of all paths that ran but the root; the first ones are those with rows, by time */
-	size_t n, shown;    /* how many there are, and how many of these have rows */
-	uint32_t *place_of; /* owned; of each path; SP_NONE: it has no row */
-	struct place *places;    /* owned; of the root, and then of each key */
-	struct sp_counted *sums; /* owned; of a metric that decides instead of the time; NULL: it does not */
+	/* owned; all paths that ran, except the root; those with rows come first, sorted by time */
+	struct key *keys;
+	size_t n, shown;         /* number of these paths, and of those with rows */
+	uint32_t *place_of;      /* owned; for each path; SP_NONE: it has no row */
+	struct place *places;    /* owned; for the root, then for each key */
+	struct sp_counted *sums; /* owned; the metric that determines the order; NULL: time does */
 	size_t metric;
 };
 
-/* What decides on the place and the order of a path. */
+/* The value that determines the order of a path, and whether it has a row. */
 static double weight_of(const struct tree *t, uint32_t path)
 {
 	if (t->sums)
@@ -51,8 +52,8 @@ static double weight_of(const struct tree *t, uint32_t path)
 	return t->s->base ? fmax(incl, t->s->base[path].incl) : incl;
 }
 
-/* The paths that ran. A callee has no more time than its caller here: where the cost of measuring was taken out it may
- * have. */
+/* Finds the paths that ran. Limits the time of a callee to that of its caller, which it may exceed after the overhead
+ * was subtracted. */
 static int find(struct tree *t)
 {
 	const struct sp_model *m = t->s->m;
@@ -95,8 +96,8 @@ static void swap(struct key *a, struct key *b)
 	*b = was;
 }
 
-/* Puts the first `most` of n keys in front, in any order: Hoare's selection, which halves what is left most times, and
- * is given up where it does not. */
+/* Moves the first `most` of n keys to the front, in any order: Hoare's selection, which usually halves the rest in each
+ * round. Falls back to sorting if it does not. */
 static void select_first(struct key *keys, size_t n, size_t most)
 {
 	size_t first = 0, last = n - 1, i, k, rounds = 0;
@@ -117,7 +118,7 @@ static void select_first(struct key *keys, size_t n, size_t most)
 				break;
 			swap(&keys[i++], &keys[k--]);
 		}
-		/* all keys differ: [first, k] come before those behind k */
+		/* all keys differ: [first, k] come before those after k */
 		if (most <= k)
 			last = k;
 		else
@@ -125,11 +126,12 @@ static void select_first(struct key *keys, size_t n, size_t most)
 	}
 }
 
-/* What is left out, in the rows of the callers of the outermost of it. */
+/* Adds paths that are left out to the row of the caller of the outermost one. */
 static int hide(struct tree *t)
 {
 	const struct sp_path *paths = t->s->m->paths;
-	uint32_t *below = calloc(t->s->m->n_paths, sizeof(*below)), p; /* paths left out, with that one */
+	/* number of left-out paths below a path, including it */
+	uint32_t *below = calloc(t->s->m->n_paths, sizeof(*below)), p;
 	size_t k;
 
 	if (!below)
@@ -161,7 +163,7 @@ static int hide(struct tree *t)
 	return 0;
 }
 
-/* Which paths have rows, and which rows. */
+/* Determines the paths with rows, and their rows. */
 static int arrange(struct tree *t, size_t limit)
 {
 	const struct sp_path *paths = t->s->m->paths;
@@ -203,9 +205,9 @@ static int arrange(struct tree *t, size_t limit)
 
 struct rows {
 	uint32_t *parent, *region, *hidden, *path;
-	double *visits, *incl, *excl, *resumed;      /* resumed: NULL where nothing was */
-	uint32_t *label;                             /* the same where no call has a label */
-	double *base_visits, *base_incl, *base_excl; /* the same without a base */
+	double *visits, *incl, *excl, *resumed;      /* resumed: NULL if no call was resumed */
+	uint32_t *label;                             /* NULL if no call has a label */
+	double *base_visits, *base_incl, *base_excl; /* NULL without a base */
 };
 
 static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *out)
@@ -250,7 +252,7 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 	}
 }
 
-/* The last row below a path, for what is left out there. */
+/* Writes the last row below a path, for the paths left out there. */
 static void put_rest(const struct tree *t, const struct rows *r, const struct place *own, uint32_t at)
 {
 	r->parent[at] = own->row;
@@ -268,7 +270,7 @@ static void put_rest(const struct tree *t, const struct rows *r, const struct pl
 	}
 }
 
-/* Where what is left out below a path stands, or below the root. */
+/* The row of what is left out below a path or the root. */
 static uint32_t rest_row(const struct place *p)
 {
 	return (p->row == SP_NONE ? 0 : p->row) + p->below - 1;
@@ -289,10 +291,10 @@ static void put_rows(const struct tree *t, const struct rows *r)
 		put_rest(t, r, root, rest_row(root));
 }
 
-/* What paths and rests counted of the metric. */
+/* Writes the counts of a metric for paths and left-out paths. */
 static int put_metric(const struct tree *t, struct sp_columns *out)
 {
-	const struct sp_model *m = t->s->own; /* the base's are not shown */
+	const struct sp_model *m = t->s->own; /* metrics of the base are not shown */
 	const size_t n = t->places[0].below;
 	double *incl = sp_view_metric(out, &m->metrics[t->metric], "incl", n);
 	double *excl = sp_view_metric(out, &m->metrics[t->metric], "excl", n);
@@ -318,7 +320,7 @@ static int put_metric(const struct tree *t, struct sp_columns *out)
 	return 0;
 }
 
-/* The metric that decides instead of the time. */
+/* Reads the metric that determines the order instead of time. */
 static int weigh(struct tree *t, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e)
 {
 	const struct sp_model *m = t->s->own;

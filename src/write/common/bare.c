@@ -6,8 +6,8 @@
 #include "model/region.h"
 #include "model/str.h"
 
-/* "outer.<locals>.f(n=5)" is shown as "f(n=5)", "[C.f][x.py:3]" as "[f][x.py:3]": the name of a function ends where its
- * arguments, its file or its line begin. */
+/* "outer.<locals>.f(n=5)" becomes "f(n=5)", "[C.f][x.py:3]" becomes "[f][x.py:3]": the name of a function ends at its
+ * arguments, its file or its line. */
 static struct sp_str last_of_python(struct sp_arena *a, struct sp_str s)
 {
 	const size_t begin = s.n && s.p[0] == '[';
@@ -29,7 +29,7 @@ static struct sp_str last_of_python(struct sp_arena *a, struct sp_str s)
 	return (struct sp_str){p, s.n - dot + 1};
 }
 
-/* "<built-in method math.sqrt>" is shown as "sqrt", "<method 'append' of 'list' objects>" as "append". */
+/* "<built-in method math.sqrt>" becomes "sqrt", "<method 'append' of 'list' objects>" becomes "append". */
 static struct sp_str last_of_c(struct sp_str s)
 {
 	static const char method[] = "<method '", built_in[] = "<built-in method ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The write functions that table.c puts into its rows; see struct sp_writer. */
+/* The write functions in the rows of table.c; see struct sp_writer. */
 #ifndef SP_WRITE_COMMON_FORMATS_H
 #define SP_WRITE_COMMON_FORMATS_H
 

@@ -39,7 +39,8 @@ void sp_heaps_close(struct sp_heaps *h)
 	*h = (struct sp_heaps){.all = NULL};
 }
 
-/* Of one moment in the order of the series; a point comes before the peak that it was not. */
+/* Sorts by time, then by series, then by value: if a point and the peak have the same time, the smaller point comes
+ * first. */
 static int by_time(const void *x, const void *y)
 {
 	const struct sp_heap_count *a = x, *b = y;

@@ -21,7 +21,7 @@ static int fail_memory(struct sp_err *e)
 	return sp_fail(e, ENOMEM, "out of memory");
 }
 
-/* A name beside the target: in the same directory, so that rename() can put it in place. */
+/* A temporary name in the same directory as the target, so that rename() works. */
 static char *part_name(const char *path, unsigned attempt)
 {
 	char *part;
@@ -53,7 +53,7 @@ static int open_part(struct sp_out *o, struct sp_err *e)
 	return sp_fail(e, code, "%s: %s", o->path, strerror(code));
 }
 
-/* A pipe or a terminal cannot be replaced by a file: it is written to as it is. */
+/* A pipe or a terminal cannot be replaced by a file: it is opened and written directly. */
 static int open_special(struct sp_out *o, struct sp_err *e)
 {
 	o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
@@ -161,7 +161,7 @@ void sp_out_f(struct sp_out *o, const char *format, ...)
 	int n = vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof text) {
-		/* only numbers and short literals are written this way */
+		/* only numbers and short literals are written with this function */
 		if (!o->code)
 			o->code = EOVERFLOW;
 		return;

@@ -15,7 +15,11 @@ static bool ends_with_gz(const char *path)
 }
 
 #ifdef SP_HAVE_ZLIB
-enum { ROOM = 1 << 16, GZIP = 16, LEVEL = 4 /* much less time than the default's 6, little more room */ };
+enum {
+	ROOM = 1 << 16,
+	GZIP = 16,
+	LEVEL = 4 /* takes much less time than the default, 6, and makes slightly larger files */
+};
 
 struct packing {
 	struct sp_out_packer packer;
@@ -23,7 +27,7 @@ struct packing {
 	unsigned char room[ROOM];
 };
 
-/* n is at most SP_OUT_BUFFER. */
+/* Compresses n bytes, at most SP_OUT_BUFFER. */
 static void put(struct sp_out *o, char *p, size_t n, bool last)
 {
 	struct packing *k = (struct packing *)o->packer;
@@ -33,7 +37,7 @@ static void put(struct sp_out *o, char *p, size_t n, bool last)
 	do {
 		k->z.next_out = k->room;
 		k->z.avail_out = ROOM;
-		deflate(&k->z, last ? Z_FINISH : Z_NO_FLUSH); /* fails only if its state is damaged */
+		deflate(&k->z, last ? Z_FINISH : Z_NO_FLUSH); /* can fail only if its state is damaged */
 		sp_out_raw(o, (const char *)k->room, ROOM - k->z.avail_out);
 	} while (k->z.avail_out == 0);
 }

@@ -45,7 +45,7 @@ void sp_proto_uint(struct sp_proto *k, unsigned field, uint64_t v)
 		k->n = (size_t)(sp_proto_varint(key(p, field, VARINT), v) - k->p);
 }
 
-/* Little-endian, whatever this machine is. */
+/* Little-endian on every machine. */
 void sp_proto_fixed(struct sp_proto *k, unsigned field, uint64_t v)
 {
 	char *p = room(k, KEY_BYTES + sizeof v);
@@ -98,7 +98,7 @@ void sp_proto_close(struct sp_proto *k, size_t from)
 
 	if (k->failed)
 		return;
-	if (n >> 7 * LENGTH_BYTES) { /* no such message can be read either */
+	if (n >> 7 * LENGTH_BYTES) { /* readers cannot read such a long message either */
 		k->failed = true;
 		return;
 	}

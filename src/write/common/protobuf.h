@@ -6,7 +6,7 @@
 #include "model/str.h"
 #include "write/common/out.h"
 
-enum { SP_PROTO_VARINT = 10 /* bytes at most */ };
+enum { SP_PROTO_VARINT = 10 /* maximum number of bytes */ };
 
 static inline char *sp_proto_varint(char *p, uint64_t v)
 {
@@ -18,22 +18,22 @@ static inline char *sp_proto_varint(char *p, uint64_t v)
 	return p;
 }
 
-/* A message that is being made. Zero bytes are an empty one. */
+/* A message under construction. All bytes zero: an empty message. */
 struct sp_proto {
 	char *p; /* owned */
 	size_t n, room;
-	bool failed; /* no memory; what was added since is not there */
+	bool failed; /* no memory; everything that was added afterwards is missing */
 };
 
-/* A number alone, in a field of packed numbers. */
+/* Adds a number without a key, in a field of packed numbers. */
 void sp_proto_number(struct sp_proto *k, uint64_t v);
 void sp_proto_uint(struct sp_proto *k, unsigned field, uint64_t v);
 void sp_proto_fixed(struct sp_proto *k, unsigned field, uint64_t v);
 void sp_proto_real(struct sp_proto *k, unsigned field, double v);
-/* Bytes that are no UTF-8 become U+FFFD, which readers insist on. */
+/* Adds a text; invalid UTF-8 becomes U+FFFD, because readers reject it. */
 void sp_proto_text(struct sp_proto *k, unsigned field, struct sp_str s);
-/* A message within it, from here until sp_proto_close(), which takes what sp_proto_open() returned. Its length takes
- * four bytes, as it is known only at the end. */
+/* Begins a nested message, which sp_proto_close() ends; it takes the result of sp_proto_open(). The length takes four
+ * bytes, because it is known only at the end. */
 size_t sp_proto_open(struct sp_proto *k, unsigned field);
 void sp_proto_close(struct sp_proto *k, size_t from);
 

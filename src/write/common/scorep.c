@@ -103,8 +103,8 @@ struct sp_str sp_scorep_thread(const struct sp_model *m, uint32_t location)
 	return location == p->first_location && sp_scorep_stands_in(p) ? sp_text("Master thread") : l->name;
 }
 
-/* Those of its functions that Score-P's wrapper of POSIX and ISO C files has as data operations; 64-bit and stdio
- * variants begin or end like them. */
+/* Functions that are data operations in Score-P's wrapper of POSIX and ISO C files; 64-bit and stdio variants begin or
+ * end with these names. */
 static bool moves_data(struct sp_str name)
 {
 	static const char *const data[] = {"read",  "write",  "pread",    "pwrite",  "fread",    "fwrite",
@@ -134,7 +134,7 @@ static enum sp_scorep_role role_of_mpi(const struct sp_region *r)
 	    [SP_MPI_ALLOCATE] = SP_SCOREP_ALLOCATE};
 	static const char *const data[] = {"MPI_File_read", "MPI_File_iread", "MPI_File_write", "MPI_File_iwrite",
 	                                   "MPI_File_sync"};
-	/* To Score-P the rest (sizes, views, positions) are plain functions. */
+	/* Score-P treats all others (sizes, views, positions) as plain functions. */
 	static const char *const metadata[] = {"MPI_File_open", "MPI_File_close", "MPI_File_delete", "MPI_File_seek"};
 
 	for (size_t i = 0; r->role == SP_MPI_FILE_IO && i < sizeof metadata / sizeof *metadata; i++)

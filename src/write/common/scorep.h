@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How Score-P calls what an experiment holds: the one place in which the writers of its two formats look. */
+/* Score-P's names for the contents of an experiment, for the writers of its two formats. */
 #ifndef SP_WRITE_COMMON_SCOREP_H
 #define SP_WRITE_COMMON_SCOREP_H
 
@@ -12,32 +12,33 @@
 /* The value of a process's META key, or an empty string. */
 struct sp_str sp_scorep_meta(const struct sp_process *p, const char *key);
 
-/* Was the process measured in the place of Score-P? */
+/* Whether Spartito replaced Score-P in the measurement of the process. */
 bool sp_scorep_stands_in(const struct sp_process *p);
 
-/* The next word of a command line from *at on, which moves behind it: a word in quotes is one. False: there is none. */
+/* Finds the next word of a command line from *at on, and moves *at behind it; text in quotes is one word. Returns false
+ * at the end. */
 bool sp_scorep_word(struct sp_str command, size_t *at, struct sp_str *word);
 
-/* The program's name: of "/usr/bin/python3 solver.py" python3. */
+/* The program's name: python3 for "/usr/bin/python3 solver.py". */
 struct sp_str sp_scorep_program(struct sp_str command);
 
-/* "Linux", or how the user calls the machine. */
+/* "Linux", or the machine's name that the user configured. */
 struct sp_str sp_scorep_machine(const struct sp_model *m, uint32_t first_location, uint32_t end_location);
 
-/* Room for the name of a process. */
+/* Size of a buffer for the name of a process. */
 enum { SP_SCOREP_NAME = 64 };
 void sp_scorep_rank(uint32_t world, uint32_t rank, char name[SP_SCOREP_NAME]);
-/* "MPI Rank 3", in worlds behind the first "MPI Rank 3 of world 2"; processes without MPI by their id. */
+/* Writes "MPI Rank 3", in worlds after the first "MPI Rank 3 of world 2"; for processes without MPI their id. */
 void sp_scorep_process(const struct sp_model *m, uint32_t process, char name[SP_SCOREP_NAME]);
 
-/* A thread's own name; the first one of a run in Score-P's place is its master thread. */
+/* The name of a thread; if Spartito replaced Score-P, the first one is "Master thread". */
 struct sp_str sp_scorep_thread(const struct sp_model *m, uint32_t location);
 
-/* What a region is. */
+/* The role of a region. */
 enum sp_scorep_role {
 	SP_SCOREP_FUNCTION,
 	SP_SCOREP_ARTIFICIAL,
-	SP_SCOREP_FILE_IO,          /* moves or commits data */
+	SP_SCOREP_FILE_IO,          /* transfers or commits data */
 	SP_SCOREP_FILE_IO_METADATA, /* opens, closes, seeks */
 	SP_SCOREP_POINT2POINT,
 	SP_SCOREP_BARRIER,
@@ -50,7 +51,7 @@ enum sp_scorep_role {
 	SP_SCOREP_ALLOCATE,
 	SP_SCOREP_DEALLOCATE
 };
-/* Where a region comes from. */
+/* The paradigm of a region. */
 enum sp_scorep_paradigm { SP_SCOREP_USER, SP_SCOREP_MEASUREMENT, SP_SCOREP_COMPILER, SP_SCOREP_IO, SP_SCOREP_MPI };
 
 struct sp_scorep_region {
@@ -58,17 +59,17 @@ struct sp_scorep_region {
 	enum sp_scorep_role role;
 	enum sp_scorep_paradigm paradigm;
 };
-/* Not of the root, which is the program. */
+/* The description of a region; not of the root, which is the program. */
 struct sp_scorep_region sp_scorep_region(const struct sp_region *r);
 
-/* The quantities that Score-P knows in every run, or in every one with MPI; name NULL ends them. */
+/* Quantities that Score-P has in every run, or in every run with MPI; name NULL ends the list. */
 struct sp_scorep_bytes {
 	const char *name, *what;
 	bool mpi;
-	const char *part; /* what files of MPI have of it is counted under this name; NULL: it has no such part */
+	const char *part; /* name of its part for MPI files; NULL: no such part */
 };
 extern const struct sp_scorep_bytes sp_scorep_bytes[];
-/* The model's metric of that name, or SP_NONE. */
+/* Finds a metric of the model by name; SP_NONE: not found. */
 uint32_t sp_scorep_metric(const struct sp_model *m, const char *name);
 
 #endif

@@ -39,9 +39,9 @@ uint32_t sp_cube_next(const struct sp_cube_tree *t, int side, uint32_t path, sp_
 	return SP_NONE;
 }
 
-/* ---- time before the value of a parameter ---- */
+/* ---- time before a parameter is set ---- */
 
-/* The paths that may be without a cnode, and those below one parent that differ by parameters alone. */
+/* The paths that may have no cnode, and paths below the same parent that differ only by parameters. */
 struct early {
 	uint32_t parent, region, parameter, path;
 };
@@ -79,7 +79,7 @@ static int add_share(struct sp_cube_tree *t, size_t *room, uint32_t path, uint32
 	return 0;
 }
 
-/* Adds the path to all those that are early and whose calls became its own by further parameters. */
+/* Adds the path as a follower of all early paths whose calls continued in it after further parameters were set. */
 static int follow(struct sp_cube_tree *t, size_t *room, const struct early *early, size_t n, uint32_t path)
 {
 	const struct sp_path *p = &t->m->paths[path];

@@ -9,10 +9,10 @@
 #include "model/str.h"
 #include "write/common/scorep.h"
 
-/* The greatest depth with which all stacks together have no more than SP_STACKS_FRAMES frames. */
+/* The maximum depth with which all stacks together have at most SP_STACKS_FRAMES frames. */
 static uint32_t limit_for(const struct sp_stacks *s)
 {
-	size_t deeper[SP_STACKS_DEPTH] = {0}; /* how many paths are deeper than the index */
+	size_t deeper[SP_STACKS_DEPTH] = {0}; /* number of paths that are deeper than the index */
 	uint64_t frames = 0;
 	uint32_t limit = 0;
 

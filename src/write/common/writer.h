@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One row for each output format. A new format is a new file and a new row in table.c. */
+/* One row for each output format. A new format needs a new file and a new row in table.c. */
 #ifndef SP_WRITE_COMMON_WRITER_H
 #define SP_WRITE_COMMON_WRITER_H
 
@@ -10,28 +10,30 @@
 #include "model/model.h"
 
 struct sp_write_options {
-	/* called now and then with what is done and what there is in all (events or call paths); may be NULL.
-	 * A non-zero return cancels: the writer removes what it made and fails. */
+	/* Called regularly with the work done and in total (events or call paths); may be NULL. A result other than 0
+	 * cancels: the writer removes its output and fails. */
 	int (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *arg;
-	uint32_t process; /* only this process; SP_NONE: all */
-	bool bare;        /* perfetto: functions have their bare names (bare.h) */
+	uint32_t process; /* only this process; SP_NONE: all processes */
+	bool bare;        /* perfetto: functions have bare names (bare.h) */
 	bool calls;       /* otf2: samples become enters and leaves */
 };
 
 struct sp_writer {
 	const char *name;   /* as in --to NAME */
-	const char *what;   /* one line for --help and `spartito doctor` */
+	const char *what;   /* one line, for --help and `spartito doctor` */
 	const char *suffix; /* of the default output: ".prof"; a directory: "" */
-	const char *opens;  /* the tool a user opens it with */
-	bool needs_trace;   /* an experiment without a trace is refused by the caller, naming --trace */
-	bool directory;     /* path is a directory that must not exist yet */
-	bool merges;        /* a file does not keep processes apart, or is of use for a single one too */
-	/* Writes to path, complete or not at all (a temporary name beside it, renamed at the end). */
+	const char *opens;  /* the tool that opens it */
+	bool needs_trace;   /* the caller rejects an experiment without a trace, and refers to --trace */
+	bool directory;     /* path is a directory, which must not exist */
+	/* output for a single process is useful: a file mixes processes, or is also useful for one */
+	bool merges;
+	/* Writes to path, complete or not at all: into a temporary file in the same directory, which is renamed at the
+	 * end. Returns 0, or -1 with e set. */
 	int (*write)(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e);
 };
 
-/* NULL-name-terminated. */
+/* A row with name NULL ends the array. */
 extern const struct sp_writer sp_writers[];
 const struct sp_writer *sp_writer_find(const char *name);
 

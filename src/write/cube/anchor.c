@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* anchor.xml of a Cube file: the names of everything that the matrices hold. */
+/* anchor.xml of a Cube file: the names of everything in the matrices. */
 #include "model/comm.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -10,7 +10,7 @@
 #include "write/common/scorep.h"
 #include "write/cube/cube.h"
 
-/* Text of XML: what may not stand in it, not even escaped, becomes a blank. */
+/* Writes text of XML; characters that XML does not allow even escaped become blanks. */
 static void put_xml(struct sp_out *out, struct sp_str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
@@ -74,9 +74,9 @@ static void put_metrics(const struct sp_cube *c, struct sp_out *out)
 struct shown {
 	struct sp_str name, mangled, file;
 	const char *paradigm;
-	struct sp_str group; /* behind the paradigm; may be empty */
+	struct sp_str group; /* follows the paradigm; may be empty */
 	const char *role;
-	uint32_t line; /* 0: not known */
+	uint32_t line; /* 0: unknown */
 };
 
 static void put_region(struct sp_out *out, uint32_t id, const struct shown *r, size_t arguments)
@@ -127,12 +127,12 @@ static void put_model_region(struct sp_out *out, uint32_t id, const struct sp_re
 	put_region(out, id, &shown, 0);
 }
 
-/* The model's root is the program; behind the model's regions come two of our own. */
+/* The model's root is the program; after the model's regions come two of this writer. */
 static void put_regions(const struct sp_cube *c, struct sp_out *out)
 {
 	const struct sp_model *m = c->m;
 	struct sp_str nothing = sp_text(""), threads = sp_text("THREADS"), lost = sp_text("<not defined>");
-	struct sp_str command = nothing, word; /* a process may have had no room for a single location */
+	struct sp_str command = nothing, word; /* a process may have had no memory for a single location */
 	size_t at = 0, words = 0;
 
 	if (c->k.first < c->k.end)
@@ -151,7 +151,7 @@ static void put_regions(const struct sp_cube *c, struct sp_out *out)
 	put_region(out, (uint32_t)m->n_regions + 1, &own, 0);
 }
 
-/* The values that parameters had in the calls of a path, in the order in which they were set. */
+/* Writes the parameter values of a path, in the order of setting. */
 static void put_parameters(const struct sp_cube *c, struct sp_out *out, uint32_t path)
 {
 	const struct sp_model *m = c->m;
@@ -172,7 +172,7 @@ static void put_parameters(const struct sp_cube *c, struct sp_out *out, uint32_t
 
 static void put_leave(void *arg, int side, uint32_t path)
 {
-	/* the program goes on with THREADS */
+	/* THREADS follows within the program's cnode */
 	if (side != SP_CUBE_PROGRAM || path != 0)
 		sp_out_text(arg, "</cnode>\n");
 }
@@ -187,7 +187,7 @@ static void put_cnodes(const struct sp_cube *c, struct sp_out *out)
 				uint32_t callee = c->m->paths[p].region;
 				if (side == SP_CUBE_THREADS && p == 0)
 					callee = (uint32_t)c->m->n_regions;
-				else if (p && !callee) /* for which no region could be made */
+				else if (p && !callee) /* the region could not be defined */
 					callee = (uint32_t)c->m->n_regions + 1;
 				sp_out_f(out, "<cnode id=\"%u\" calleeId=\"%u\">\n", t->cnode[side][p], callee);
 				put_parameters(c, out, p);
@@ -195,7 +195,7 @@ static void put_cnodes(const struct sp_cube *c, struct sp_out *out)
 	sp_out_text(out, "</cnode>\n");
 }
 
-/* Those of the first MPI_COMM_WORLD are those of MPI; other processes come behind. */
+/* The rank of a process: for the first MPI_COMM_WORLD its MPI rank; other processes get numbers after these. */
 static uint32_t rank_of(const struct sp_cube *c, uint32_t process, uint32_t *next)
 {
 	const struct sp_process *p = &c->m->processes[process];
@@ -227,7 +227,7 @@ static bool is_written(const struct sp_cube *c, uint32_t process)
 	return p->locations && c->column[p->first_location] != SP_NONE;
 }
 
-/* Each thread by its process and its number in it. */
+/* Writes a topology of threads: process by number within the process. */
 static void put_topology(const struct sp_cube *c, struct sp_out *out)
 {
 	uint32_t processes = 0, threads = 0, rank = 0;
@@ -258,7 +258,7 @@ static void put_topology(const struct sp_cube *c, struct sp_out *out)
 		sp_out_text(out, "</cart>\n");
 }
 
-/* A cartesian topology of MPI: where each rank has its place, with its first thread. */
+/* Writes a cartesian MPI topology: the coordinates of each rank, for its first thread. */
 static void put_mpi_topology(const struct sp_cube *c, struct sp_out *out, const struct sp_comm *comm)
 {
 	struct sp_str name = comm->cart_name.n ? comm->cart_name : comm->name;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A profile for Cube 4, laid out as Score-P does it: a tar archive with one matrix of call paths by locations for each
- * metric, and anchor.xml, which names everything.
+/* A profile for Cube 4, in Score-P's layout: a tar archive with one matrix of call paths by locations for each metric,
+ * and anchor.xml, which names everything.
  *
- * Call paths of a process's first thread hang below the program, those of all others below THREADS: a cnode is a path
- * of the model on one of the two sides. Cnodes are numbered depth first; that is the order of the rows of an exclusive
- * metric. An inclusive metric has them "wide": at each node, again depth first, all its children one after the other.
- */
+ * Call paths of a process's first thread are below the program, those of all other threads below THREADS: a cnode is a
+ * path of the model on one of the two sides. Cnodes are numbered depth first; the rows of an exclusive metric have this
+ * order. The rows of an inclusive metric have the order "wide": for each node, also depth first, all its children one
+ * after the other. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "model/str.h"
 #include "write/common/formats.h"
 
-#define BLOCK ((size_t)64 << 20) /* bytes of a matrix that are in memory at a time */
+#define BLOCK ((size_t)64 << 20) /* maximum bytes of a matrix in memory */
 
 static void number_children(struct sp_cube *c, int side, uint32_t path, uint32_t *n)
 {
@@ -41,7 +41,7 @@ static void number_wide(struct sp_cube *c)
 				number_children(c, side, p, &n);
 }
 
-/* ---- columns: the locations in the order of the system tree, which has the processes of a host together ---- */
+/* ---- columns: locations in the order of the system tree, in which the processes of a host are together ---- */
 
 static int number_columns(struct sp_cube *c, struct sp_arena *arena)
 {
@@ -94,7 +94,7 @@ static void put_octal(char *to, unsigned digits, uint64_t value)
 		*--to = (char)('0' + (value & 7));
 }
 
-/* POSIX ustar; a size beyond 8 GiB in GNU tar's way, in base 256. */
+/* POSIX ustar; sizes above 8 GiB as in GNU tar, in base 256. */
 static void put_head(struct sp_cube *c, const char *name, uint64_t size)
 {
 	char head[TAR_BLOCK] = {0};
@@ -141,7 +141,7 @@ static void put_index(struct sp_cube *c, unsigned metric, const struct sp_cube_r
 	sp_out_text(&c->out, "CUBEX.INDEX");
 	sp_out_bytes(&c->out, &one, 4);
 	sp_out_bytes(&c->out, &version, 2);
-	sp_out_byte(&c->out, 1); /* sparse */
+	sp_out_byte(&c->out, 1); /* marks the matrix as sparse */
 	sp_out_bytes(&c->out, &n, 4);
 	sp_out_bytes(&c->out, r->stored, (size_t)r->n * 4);
 	put_end(c, size);
@@ -174,7 +174,7 @@ static int put_data(struct sp_cube *c, unsigned number, const struct sp_cube_row
 	return rc;
 }
 
-/* A metric whose numbers are all zero has no files. */
+/* Writes a metric; one with only zeros has no files. */
 static int put_metric(struct sp_cube *c, unsigned number, struct sp_err *e)
 {
 	struct sp_cube_rows r;
@@ -190,7 +190,8 @@ static int put_metric(struct sp_cube *c, unsigned number, struct sp_err *e)
 	return rc;
 }
 
-/* Its length stands before it, and it may be long: it is made twice, the first time into nothing. */
+/* The length of anchor.xml comes before it, and it may be long: it is generated twice, first only to count its
+ * bytes. */
 static int put_anchor(struct sp_cube *c, struct sp_err *e)
 {
 	struct sp_out nothing;

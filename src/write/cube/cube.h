@@ -11,16 +11,17 @@
 
 struct sp_cube_metric {
 	struct sp_str name, shown, what, unit;
-	int exponent;     /* of 10, before the unit */
-	bool inclusive;   /* the numbers of a row hold those of the rows below it */
+	int exponent;     /* power of 10 before the unit */
+	bool inclusive;   /* a row includes the numbers of the rows below it */
 	const char *type; /* UINT64, DOUBLE, … */
-	uint64_t none;    /* where a location never came through a path */
-	/* a number as it stands in the file; NULL: column of the model's metrics, or nothing at all */
+	uint64_t none;    /* the value of a location that never reached a path */
+	/* the number as stored in the file; NULL: a column of the model's metrics, or no values */
 	uint64_t (*of)(const struct sp_value *v);
-	uint32_t column; /* SP_NONE: none */
-	uint32_t part;   /* another column, which counts as well and has a metric of its own below this one; SP_NONE */
-	uint32_t kinds;  /* of waits that it is the time of; 0: it is none of those */
-	int parent;      /* the metric it is a part of; -1: none */
+	uint32_t column; /* SP_NONE: no column */
+	/* another column, which is included here and has a separate metric below this one; SP_NONE */
+	uint32_t part;
+	uint32_t kinds; /* bits of the wait kinds whose time it is; 0: not a wait metric */
+	int parent;     /* index of the parent metric; -1: no parent */
 };
 
 struct sp_cube {
@@ -31,43 +32,45 @@ struct sp_cube {
 	struct sp_cube_tree tree;
 	struct sp_cube_metric *metrics;
 	uint32_t n_metrics;
-	uint32_t *wide;   /* of each cnode: its row in an inclusive metric */
-	uint32_t *host;   /* of each process */
-	uint32_t *column; /* of each location; SP_NONE: it is not written */
-	uint32_t *chain;  /* room for all parameters of a path */
+	uint32_t *wide;   /* for each cnode: its row in an inclusive metric */
+	uint32_t *host;   /* for each process */
+	uint32_t *column; /* for each location; SP_NONE: not written */
+	uint32_t *chain;  /* buffer for all parameters of a path */
 	uint32_t n_hosts, n_columns;
-	uint64_t *values;      /* of the column and location being read, one for each row */
-	uint64_t *below;       /* of each path, while a column is read: the sum of what is below */
-	uint64_t done;         /* rows written */
-	struct sp_waits waits; /* by location and path */
+	uint64_t *values;      /* one for each row of the current column and location */
+	uint64_t *below;       /* for each path, while a column is read: the sum of the paths below */
+	uint64_t done;         /* number of rows written */
+	struct sp_waits waits; /* sorted by location and path */
 	size_t
-	    *first_wait; /* owned; of each location, and behind the last one the end; NULL: nothing is known of waits */
+	    /* owned; index of each location's first wait, and the number of waits at the end; NULL: no waits are
+	     * known */
+	    *first_wait;
 };
 
-/* All metrics of the file, in its order. 0, or -1: out of memory. */
+/* Makes all metrics of the file, in its order. Returns 0, or -1: no memory. */
 int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena);
 
-/* The rows of a metric that are in the file, and where. */
+/* The rows of a metric that are stored in the file. */
 struct sp_cube_rows {
-	uint32_t *place;  /* owned; of each cnode: which of the stored rows is its own, SP_NONE: none */
-	uint32_t *stored; /* owned; the number in the metric's enumeration of each stored row */
+	uint32_t *place;  /* owned; for each cnode: index of its stored row; SP_NONE: not stored */
+	uint32_t *stored; /* owned; for each stored row: its number in the metric's enumeration */
 	uint32_t n;
 };
-/* 0, or -1: out of memory; sp_cube_rows_free() either way. */
+/* Returns 0, or -1: no memory; call sp_cube_rows_free() in both cases. */
 int sp_cube_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct sp_cube_metric *metric);
 void sp_cube_rows_free(struct sp_cube_rows *r);
 
-/* Fills the stored rows [first, end) of a metric: (end - first) x columns. */
+/* Fills cells with the stored rows [first, end) of a metric: (end - first) × columns. */
 void sp_cube_fill(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_cube_rows *r,
                   uint32_t first, uint32_t end, uint64_t *cells);
 
-/* Finds the waits. 0, or -1 with e set; sp_cube_waits_free() either way. */
+/* Finds the waits. Returns 0, or -1 with e set; call sp_cube_waits_free() in both cases. */
 int sp_cube_waits(struct sp_cube *c, struct sp_err *e);
 void sp_cube_waits_free(struct sp_cube *c);
-/* ns in a path, without what it calls. */
+/* ns of waits of these kinds in a path, without callees. */
 uint64_t sp_cube_waited(const struct sp_cube *c, uint32_t location, uint32_t path, uint32_t kinds);
 
-/* anchor.xml: metrics, regions, call tree, system tree. */
+/* Writes anchor.xml: metrics, regions, call tree, system tree. */
 void sp_cube_anchor(const struct sp_cube *c, struct sp_out *out);
 
 #endif

@@ -55,7 +55,7 @@ static struct sp_cube_metric timed(const char *name, const char *shown, const ch
 	                               .parent = -1};
 }
 
-/* What Score-P has in every run, with a metric below it for what MPI did of it. */
+/* Adds a metric that Score-P has in every run, and below it the part of MPI. */
 static struct sp_cube_metric *put_bytes(struct sp_cube *c, struct sp_cube_metric *to, const struct sp_scorep_bytes *b)
 {
 	const struct sp_model *m = c->m;
@@ -86,7 +86,7 @@ static struct sp_cube_metric *put_bytes(struct sp_cube *c, struct sp_cube_metric
 	return to + 1;
 }
 
-/* Behind all others, as parts of the time. */
+/* Adds the wait metrics after all others, as parts of the time. */
 static struct sp_cube_metric *add_waits(struct sp_cube *c, struct sp_cube_metric *to)
 {
 	enum { TIME = 1 };
@@ -153,15 +153,15 @@ int sp_cube_metrics(struct sp_cube *c, struct sp_arena *arena)
 	return 0;
 }
 
-/* ---- which rows there are ---- */
+/* ---- choice of rows ---- */
 
 static uint32_t number_of(const struct sp_cube *c, const struct sp_cube_metric *metric, uint32_t cnode)
 {
 	return metric->inclusive ? c->wide[cnode] : cnode;
 }
 
-/* Reads a column of a location into c->values, a number for each of its rows. A frame that was open at the end counted
- * nothing, but what it called did: an inclusive number is at least the sum of those below it. */
+/* Reads a column of a location into c->values, one number for each of its rows. A frame that was open at the end has
+ * counted nothing, but its callees have: an inclusive number is at least the sum of those below it. */
 static void read_column(const struct sp_cube *c, const struct sp_cube_metric *metric, uint32_t location)
 {
 	const struct sp_model *m = c->m;
@@ -176,7 +176,7 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 		uint64_t value = metric->kinds ? sp_cube_waited(c, location, path, metric->kinds) : 0;
 		value += metric->column != SP_NONE ? all[metric->column] : 0;
 		value += metric->part != SP_NONE ? all[metric->part] : 0;
-		if (metric->kinds) /* what is known of them is the path's own */
+		if (metric->kinds) /* waits are known only for the path itself */
 			value += path ? c->below[path] : 0;
 		else if (metric->inclusive && path && value < c->below[path])
 			value = c->below[path];
@@ -187,7 +187,7 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 	}
 }
 
-/* After read_column() of the row's location; waits in ns. */
+/* The value of a row; wait times in ns. Call after read_column() of the row's location. */
 static uint64_t value_of(const struct sp_cube *c, const struct sp_cube_metric *metric, const struct sp_location *l,
                          size_t row)
 {
@@ -199,14 +199,14 @@ static bool is_real(const struct sp_cube_metric *metric)
 	return metric->of || metric->kinds;
 }
 
-/* What value_of() says as it stands in the file. */
+/* Converts a result of value_of() to the form in the file. */
 static uint64_t stored(const struct sp_cube_metric *metric, uint64_t value)
 {
 	return metric->kinds ? bits((double)value * 1e-9) : value;
 }
 
-/* The program and THREADS: what they take in a location is what the paths below them take, and for a process's first
- * thread at least the time from its begin to its end, and of a metric at least what was counted in all. */
+/* Computes the values of the program and THREADS: in a location, the sum of the paths below them; for time in a
+ * process's first thread at least the time from its begin to its end; for a metric at least the total count. */
 static void find_roots(const struct sp_cube *c, const struct sp_cube_metric *metric, uint32_t location,
                        uint64_t roots[SP_CUBE_SIDES])
 {
@@ -267,7 +267,7 @@ static void mark_row(struct sp_cube_rows *r, const struct sp_cube *c, const uint
 			r->place[cnode[s->follower]] = 0;
 }
 
-/* Marks the rows of a column that are not all zero. */
+/* Marks the rows of a column that have a number other than 0. */
 static void mark_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct sp_cube_metric *metric)
 {
 	const struct sp_model *m = c->m;
@@ -300,7 +300,7 @@ int sp_cube_rows(struct sp_cube_rows *r, const struct sp_cube *c, const struct s
 	if (metric->kinds ||
 	    (!metric->of && (metric->column != SP_NONE || metric->part != SP_NONE) && c->m->row_metrics))
 		mark_rows(r, c, metric);
-	/* which numbers are used, then how many are before each */
+	/* marks the used numbers, then counts the used ones before each */
 	memset(r->stored, 0, n * sizeof *r->stored);
 	for (uint32_t i = 0; i < n; i++)
 		if (r->place[i] == 0)
@@ -327,7 +327,7 @@ void sp_cube_rows_free(struct sp_cube_rows *r)
 	free(r->stored);
 }
 
-/* ---- the numbers ---- */
+/* ---- cells ---- */
 
 struct block {
 	const struct sp_cube *c;
@@ -356,7 +356,8 @@ static void add_to_cell(const struct block *b, uint32_t cnode, uint32_t location
 	*cell = real ? bits(sum + part) : *cell + (uint64_t)part;
 }
 
-/* Gives what a path without a cnode took to those that its calls became, by their visits. */
+/* Distributes the value of a path without a cnode to the paths in which its calls continued, in proportion to their
+ * visits. */
 static void share_out(const struct block *b, const struct sp_cube_metric *metric, uint32_t location, size_t row)
 {
 	const struct sp_model *m = b->c->m;
@@ -378,14 +379,14 @@ static void share_out(const struct block *b, const struct sp_cube_metric *metric
 		if (!r)
 			continue;
 		seen += (double)visits(&r->v);
-		/* whole numbers stay whole, and their sum the same */
+		/* integers stay integers with the same sum */
 		double until = is_real(metric) ? whole * seen / of : (double)(uint64_t)(whole * seen / of);
 		add_to_cell(b, cnode[s[i].follower], location, until - before, is_real(metric));
 		before = until;
 	}
 }
 
-/* What is only the time before a parameter is shared out when all else stands. */
+/* Distributes the values of paths without cnodes after all other values are set. */
 static void share_all(const struct block *b, const struct sp_cube_metric *metric, uint32_t location)
 {
 	const struct sp_model *m = b->c->m;
@@ -393,7 +394,7 @@ static void share_all(const struct block *b, const struct sp_cube_metric *metric
 	const uint32_t *cnode = b->c->tree.cnode[sp_cube_side(m, location)];
 
 	if (!b->c->tree.n_shares || (metric->of && metric->of != inclusive))
-		return; /* there are no visits in them */
+		return; /* paths without cnodes have no visits */
 	for (size_t i = l->first_value; i < l->first_value + l->values; i++)
 		if (m->values[i].path && cnode[m->values[i].path] == SP_NONE)
 			share_out(b, metric, location, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time lost by waiting in MPI, as metrics of a Cube file: parts of the time, named as Scalasca names them. */
+/* Wait states of MPI as metrics of a Cube file: parts of the time, with Scalasca's names. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything in the model as JSON; the members are described in docs/formats.md. Times are nanoseconds. */
+/* The whole model as JSON; docs/formats.md describes the members. Times are nanoseconds. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void put_lost(struct sp_out *out, const struct sp_lost *l)
 	         l->events, l->paths, l->threads, l->regions, l->bytes, l->deeper, l->unmatched, l->children);
 }
 
-/* As of waitpid; what is not known is null. */
+/* Writes a status of waitpid(); unknown fields are null. */
 static void put_status(struct sp_out *out, int32_t s)
 {
 	sp_json_index(out, "status", s != -1 && WIFEXITED(s) ? (uint32_t)WEXITSTATUS(s) : SP_NONE);
@@ -134,7 +134,7 @@ static void put_region(struct sp_out *out, const struct sp_region *r)
 	         r->generator ? "true" : "false");
 }
 
-/* What is known of single calls is null where they were not recorded. metrics: n of them */
+/* Writes the values of a path. Fields about single calls are null if calls were not recorded. metrics: n numbers. */
 static void put_value(struct sp_out *out, uint32_t path, const struct sp_value *v, bool counted,
                       const uint64_t *metrics, size_t n)
 {
@@ -221,7 +221,7 @@ static void put_strings(struct sp_out *out, const char *key, const struct sp_str
 	sp_out_byte(out, ']');
 }
 
-/* -1: no memory */
+/* Returns 0, or -1: no memory. */
 static int put_head(struct sp_out *out, const struct sp_model *m)
 {
 	sp_out_f(out, "{\"format\":\"spartito\",\"version\":%d,", FORMAT_VERSION);
@@ -284,7 +284,7 @@ static void put_paths(struct sp_out *out, const struct sp_model *m)
 	sp_out_byte(out, ']');
 }
 
-/* Of the locations chosen. */
+/* Writes the lines of the selected locations. */
 static void put_lines(struct sp_out *out, const struct sp_model *m, const struct sp_pick *k)
 {
 	bool any = false;
@@ -303,7 +303,7 @@ static void put_lines(struct sp_out *out, const struct sp_model *m, const struct
 	sp_out_byte(out, ']');
 }
 
-/* As the numbers stand there: "ns" for a unit of 10^-9 s. */
+/* Writes the unit of the numbers: "ns" for a unit of 10^-9 s. */
 static void put_unit(struct sp_out *out, const struct sp_metric *x)
 {
 	static const struct {

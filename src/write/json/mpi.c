@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI in JSON. Groups are lists of processes, written once each: communicators name them by their index. */
+/* MPI in JSON. Groups are lists of processes. Each group is written once, and communicators refer to it by index. */
 #include <inttypes.h>
 
 #include "base/intern.h"
@@ -10,7 +10,7 @@
 
 struct groups {
 	struct sp_out *out;
-	struct sp_intern known; /* by where their members, and those that were not measured, are stored */
+	struct sp_intern known; /* key: addresses of the lists of members and of unmeasured ones */
 };
 
 static void put_members(struct sp_out *out, const struct sp_group *g)
@@ -27,7 +27,7 @@ static void put_members(struct sp_out *out, const struct sp_group *g)
 	sp_out_byte(out, ']');
 }
 
-/* The group's index; it is written when it is met for the first time. SP_NONE: no memory. */
+/* The group's index; writes the group at its first use. SP_NONE: no memory. */
 static uint32_t group(struct groups *g, const struct sp_group *which, bool write)
 {
 	const void *const key[] = {which->processes, which->unmeasured};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions and what is counted in them: groups, metrics, parameters, call paths. */
+/* Regions and their data: groups, metrics, parameters, call paths. */
 #include <stdlib.h>
 
 #include "model/event.h"
@@ -11,7 +11,7 @@
 #include "write/common/scorep.h"
 #include "write/otf2/archive.h"
 
-/* Regions beside those of the model. */
+/* Regions that are not in the model. */
 static OTF2_RegionRef threads_region(const struct sp_otf2 *a)
 {
 	return (OTF2_RegionRef)a->m->n_regions + 1;
@@ -75,7 +75,7 @@ static int by_module(const void *x, const void *y, void *arg)
 	return order ? order : i < k ? -1 : i > k;
 }
 
-/* The functions of MPI, which have no module. */
+/* Defines the group of MPI functions, which have no module. */
 static void define_mpi_regions(struct sp_otf2 *a, uint64_t *members)
 {
 	uint32_t n = 0;
@@ -89,7 +89,7 @@ static void define_mpi_regions(struct sp_otf2 *a, uint64_t *members)
 		                                members);
 }
 
-/* A group of regions for each module, by which a viewer colours them. */
+/* Defines a group of regions for each module; viewers colour regions by group. */
 static void define_modules(struct sp_otf2 *a)
 {
 	const struct sp_region *all = a->m->regions;
@@ -177,7 +177,8 @@ static OTF2_MetricType type_of(const struct sp_metric *metric)
 	}
 }
 
-/* Samples tell what there was since the begin of their thread, other counts of their own what one event was about. */
+/* The mode of a metric. Samples count from the begin of their thread; other exclusive metrics have the value of a
+ * single event. */
 static OTF2_MetricMode mode_of(const struct sp_metric *x)
 {
 	const bool sampled = x->kind == SP_METRIC_SAMPLE || x->kind == SP_METRIC_PERF;
@@ -185,8 +186,8 @@ static OTF2_MetricMode mode_of(const struct sp_metric *x)
 	return (x->own && !sampled) || x->level ? OTF2_METRIC_ABSOLUTE_POINT : OTF2_METRIC_ACCUMULATED_START;
 }
 
-/* The counters', those that Score-P has in every trace, then the model's. member: the reference of each of the latter.
- * Returns that of the next one. */
+/* Defines the members of metrics: counters, those that Score-P has in every trace, then the model's. member: receives
+ * the reference of each of the model's. Returns the next reference. */
 static OTF2_MetricMemberRef define_members(struct sp_otf2 *a, OTF2_MetricMemberRef *member)
 {
 	const struct sp_model *m = a->m;

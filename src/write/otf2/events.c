@@ -15,17 +15,17 @@
 
 enum marker { MARKER_USER, MARKER_LOST, MARKER_ENDED };
 
-/* The state of the location being written. */
+/* The state of writing a location. */
 struct stream {
 	struct sp_otf2 *a;
 	OTF2_EvtWriter *w;
 	uint32_t location;
-	const uint32_t *created, *created_end;           /* threads it starts from here on */
-	const struct sp_heap_count *counts, *counts_end; /* of its process's memory, from here on */
-	uint64_t next_aside;                             /* when the next of these is, UINT64_MAX: never */
+	const uint32_t *created, *created_end;           /* remaining threads that it starts */
+	const struct sp_heap_count *counts, *counts_end; /* remaining values of its process's memory */
+	uint64_t next_aside;                             /* time of the next of these; UINT64_MAX: no more */
 	uint64_t last;
-	uint32_t skip;        /* events that were written together with the one before them */
-	struct sp_event call; /* the last enter or leave of the batch before */
+	uint32_t skip;        /* number of following events that were already written */
+	struct sp_event call; /* the last enter or leave of the previous batch */
 };
 
 static void put_marker(struct stream *s, uint64_t time, enum marker which, const char *text)
@@ -62,8 +62,8 @@ static void put_creation(struct stream *s, uint32_t location, uint64_t time)
 	OTF2_EvtWriter_ThreadCreate(s->w, NULL, time, sp_otf2_team(s->a, location), l->id);
 }
 
-/* What stands in the stream beside its own events, until a moment. Threads are started in the stream of their creator,
- * at the latest at the moment in which they begin; what memory a process had is in the stream of its first thread. */
+/* Writes records that do not come from the location's events, up to a time. A thread's creation is in the stream of its
+ * creator, at the latest at the thread's begin. The memory of a process is in the stream of its first thread. */
 static void put_asides(struct stream *s, uint64_t until)
 {
 	const struct sp_model *m = s->a->m;
@@ -105,7 +105,7 @@ static bool is_call(const struct sp_event *ev)
 	return ev->kind <= SP_EVENT_INHERIT;
 }
 
-/* The values of metrics from ev on, which are those at the enter or leave behind them. */
+/* Writes the metrics from ev on, which belong to the next enter or leave. */
 static int put_metrics(struct stream *s, const struct sp_event *ev, const struct sp_event *end)
 {
 	uint32_t metrics[UINT8_MAX];
@@ -127,7 +127,7 @@ static int put_metrics(struct stream *s, const struct sp_event *ev, const struct
 	                      : OTF2_EvtWriter_Metric(s->w, NULL, ev->time, ref, n, types, values);
 }
 
-/* A handle that is met while it is used, and not in a call that opens, was open before. */
+/* Whether a handle was open before: it is used for the first time, and not in a call that opens it. */
 static bool found_open(const struct stream *s, const struct sp_event *batch, const struct sp_event *ev)
 {
 	static const char *const opening[] = {"open", "creat", "fopen", "freopen", "fdopen", "tmpfile", "mk", "memfd"};
@@ -146,9 +146,8 @@ static bool found_open(const struct stream *s, const struct sp_event *batch, con
 	return r->kind == SP_REGION_IO;
 }
 
-/* What is neither an enter nor a leave; out of line, for the sake of those. Sets how many events behind ev went with
- * it.
- */
+/* Writes an event other than enter and leave; not inlined, to keep the path of those short. Sets the number of events
+ * after ev that were written with it. */
 __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_event *batch, const struct sp_event *ev,
                                               const struct sp_event *end)
 {
@@ -183,7 +182,7 @@ __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_
 	}
 }
 
-/* An event of threads, tasks and waits; before: the time of the last one. */
+/* Writes an event of threads, tasks and waits; before: time of the previous event. */
 static int put_task(struct stream *s, const struct sp_event *ev, uint64_t before)
 {
 	if (ev->kind >= SP_EVENT_WAIT_BEGIN)
@@ -234,11 +233,11 @@ static int put_batch(struct stream *s, const struct sp_event *batch, const struc
 	return rc || s->a->failed ? sp_otf2_fail(s->a, "an event could not be written") : 0;
 }
 
-/* The name and the words of a process's command, as a program begins. */
+/* Writes a begin of the program, with the name and the words of its command. */
 static void put_program(struct stream *s, const struct sp_process *p, uint64_t time)
 {
 	struct sp_otf2 *a = s->a;
-	/* a word takes at least a letter and the blank behind it */
+	/* a word takes at least one character and the blank after it */
 	OTF2_StringRef *words = sp_arena_alloc(&a->arena, (p->command.n / 2 + 2) * sizeof *words);
 	struct sp_str word;
 	uint32_t n = 0;
@@ -256,13 +255,13 @@ static void put_program(struct stream *s, const struct sp_process *p, uint64_t t
 	OTF2_EvtWriter_ProgramBegin(s->w, a->attributes, time, words[0], n - 1, words + 1);
 }
 
-/* A thread's number where it is known who created it. */
+/* A thread's number, if its creator is known. */
 static uint64_t thread_number(const struct sp_location *l)
 {
 	return l->creator != SP_NONE ? l->id : OTF2_UNDEFINED_UINT64;
 }
 
-/* The first location of a process begins the program, others are threads that begin. */
+/* The begin of a location: of the program for the first location of a process, of a thread for others. */
 static void put_begin(struct stream *s, uint64_t first)
 {
 	struct sp_otf2 *a = s->a;
@@ -334,7 +333,7 @@ static int put_events(struct stream *s, struct sp_events *events)
 		begun = true;
 		a->done += (uint64_t)n;
 		n += held;
-		/* the values of metrics stay together with the enter or leave behind them */
+		/* keep metrics together with the following enter or leave */
 		for (held = 0; held < n && held < BATCH / 2 && batch[n - 1 - held].kind == SP_EVENT_METRIC;)
 			held++;
 		if (put_some(s, batch, n - held))
@@ -389,7 +388,7 @@ static int put_samples(struct stream *s, struct sp_events *events)
 	return a->failed ? -1 : 0;
 }
 
-/* The memory of the process, where the location is its first one. Owned; NULL: there is none. */
+/* The memory values of the process, if this is its first location. The caller owns them; NULL: none. */
 static struct sp_heap_count *counts_of(struct stream *s)
 {
 	struct sp_otf2 *a = s->a;

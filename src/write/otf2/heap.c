@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory over time: an instance of a metric for each process, which its first thread records. */
+/* Memory over time: one metric instance for each process, recorded by its first thread. */
 #include "model/memory.h"
 #include "model/model.h"
 #include "model/str.h"
 #include "write/otf2/archive.h"
 
-/* References are those of counters, then a class for each series, then the instances of each process. */
+/* References: those of counters, then a class for each series, then the instances of each process. */
 int sp_otf2_prepare_heaps(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;

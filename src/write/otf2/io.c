@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* File I/O as Score-P's adapters have it: a paradigm for POSIX and one for MPI, a file for each path, a handle for each
- * time it was open.
- * The flags are those of open(2) on the system that converts, which is the one that recorded in all but rare cases. */
+/* File I/O as in Score-P's adapters: a paradigm for POSIX and one for MPI, a file for each path, a handle for each
+ * opening. The flags have the values of open(2) on the converting system, which is nearly always the same system as the
+ * measured one. */
 #include <fcntl.h>
 
 #include "model/event.h"
@@ -46,7 +46,7 @@ static unsigned flags_of(uint32_t open, const struct flag *table)
 {
 	unsigned flags = 0;
 
-	/* a flag may be made of several bits, and O_LARGEFILE of none */
+	/* a flag may consist of several bits, and O_LARGEFILE of none */
 	for (; table->otf2; table++)
 		if (table->open && (open & (uint32_t)table->open) == (uint32_t)table->open)
 			flags |= table->otf2;
@@ -65,9 +65,9 @@ static OTF2_IoAccessMode access_of(uint32_t open)
 	}
 }
 
-/* Two operations on a handle must not have the same number while both go on. Those of MPI that go on after their call
- * have one of their process, all others are counted by the handle: so the former get even numbers, the latter odd ones.
- */
+/* The number of an operation. Operations on a handle that are outstanding together need different numbers. Operations
+ * of MPI that continue after their call have a number from the process: they get even numbers. All others are counted
+ * by the handle; on a handle of MPI they get odd numbers. */
 static uint64_t number_of(const struct sp_otf2 *a, const struct sp_event *ev)
 {
 	if (ev->u.io->matching)
@@ -76,7 +76,7 @@ static uint64_t number_of(const struct sp_otf2 *a, const struct sp_event *ev)
 	return a->m->io_handles[ev->id].mpi ? 2 * own - 1 : own;
 }
 
-/* Numbered as they are met, without gaps. */
+/* The reference of a handle; handles are numbered in the order of first use, without gaps. */
 static OTF2_IoHandleRef handle(struct sp_otf2 *a, uint32_t index)
 {
 	struct sp_otf2_handle *h = &a->handles[index];
@@ -98,7 +98,7 @@ static int put_begin(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, co
 	const unsigned flags = (io->flags & SP_IO_NON_BLOCKING ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING : 0u) |
 	                       (io->flags & SP_IO_COLLECTIVE ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : 0u);
 
-	/* numbers may repeat where a handle is used by several threads: they are matched in each location alone */
+	/* numbers may repeat if several threads use a handle: readers match them within each location */
 	if (!io->matching) {
 		h->matching++;
 		h->open = true;
@@ -120,7 +120,7 @@ static int put_complete(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location,
 		return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, handle(a, ev->id), io->bytes,
 		                                          number_of(a, ev));
 	if (!h->open || h->location != location)
-		return 0; /* its begin was lost, and the location's marker tells of that */
+		return 0; /* its begin was dropped, which a marker of the location reports */
 	h->open = false;
 	return OTF2_EvtWriter_IoOperationComplete(w, NULL, ev->time, handle(a, ev->id), io->bytes, number_of(a, ev));
 }
@@ -181,7 +181,7 @@ int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const st
 	return 0;
 }
 
-/* Paths are files; names of pipes, sockets and the like are those of the handle alone. */
+/* Paths are files; names of pipes, sockets and the like belong only to the handle. */
 static OTF2_IoFileRef handle_file(struct sp_otf2 *a, const struct sp_io_handle *h, bool *directory, size_t room)
 {
 	if (!h->path.n || (h->path.p[0] != '/' && !h->mpi))
@@ -210,7 +210,7 @@ static void define_paradigms(struct sp_otf2 *a)
 	OTF2_Type type = OTF2_TYPE_STRING;
 	OTF2_AttributeValue value = {0};
 
-	if (a->posix_io || a->mpi_io) /* references come in order */
+	if (a->posix_io || a->mpi_io) /* references must be in order */
 		OTF2_GlobalDefWriter_WriteIoParadigm(a->defs, PARADIGM_POSIX, sp_otf2_literal(a, "POSIX"),
 		                                     sp_otf2_literal(a, "POSIX I/O"), OTF2_IO_PARADIGM_CLASS_SERIAL,
 		                                     OTF2_IO_PARADIGM_FLAG_OS, 0, &property, &type, &value);

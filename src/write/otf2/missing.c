@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands in for otf2.c where Spartito was built without libotf2. */
+/* Replaces otf2.c in a build without libotf2. */
 #include <errno.h>
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI as Score-P has it: one group of all ranks, groups and communicators of some of them, windows, topologies; and the
- * events that name them. Ranks that were not measured have a place, so that messages to them have an end. */
+/* MPI as in Score-P: a group of all ranks, groups and communicators of some of them, windows, topologies; and the
+ * events that refer to them. Ranks that were not measured have entries, so that messages to them have an endpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,8 @@
 
 /* ---- events ---- */
 
-/* Readers expect numbers without gaps, so those that an event names are numbered as they are met. */
+/* The reference of a communicator. Readers expect numbers without gaps, so communicators are numbered in the order of
+ * first use. */
 static OTF2_CommRef comm(struct sp_otf2 *a, uint32_t index)
 {
 	uint32_t *ref = &a->comm_refs[index];
@@ -81,7 +82,7 @@ static int put_point_to_point(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct
 	}
 }
 
-/* The numbers of operations, roots and levels of synchronisation are OTF2's. */
+/* The numbers of operations, roots and levels of synchronisation are those of OTF2. */
 static int put_collective(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev)
 {
 	const struct sp_mpi *x = ev->u.mpi;
@@ -199,19 +200,19 @@ int sp_otf2_prepare_mpi(struct sp_otf2 *a)
 	memset(a->win_refs, 0xff, m->n_wins * sizeof *a->win_refs);
 	a->self = SP_NONE;
 	for (uint32_t i = 0; i < m->n_comms && a->o->process == SP_NONE; i++)
-		comm(a, i); /* all of them */
+		comm(a, i); /* if all processes are written, the archive has all communicators */
 	a->world_first[0] = 0;
 	for (size_t i = 0; i < m->n_worlds; i++)
 		a->world_first[i + 1] = a->world_first[i] + m->worlds[i].ranks.n;
 	a->rank_seen = sp_arena_zalloc(&a->arena, a->world_first[m->n_worlds], sizeof *a->rank_seen);
 	if (!a->rank_seen)
 		return sp_otf2_fail_memory(a);
-	/* the events name them by their index; in front of them is that of all ranks */
+	/* events refer to groups by index; the group of all ranks comes before them */
 	a->n_groups = sp_otf2_has_mpi(m) ? 1 + (uint32_t)m->n_groups : 0;
 	return 0;
 }
 
-/* The member's number in the group of all ranks; those of which nothing is known share the last one. */
+/* The member's number in the group of all ranks; unknown members share the last number. */
 static uint32_t rank_of(const struct sp_otf2 *a, const struct sp_group *g, uint32_t member)
 {
 	const struct sp_process *p;
@@ -244,7 +245,7 @@ static void add_stranger(struct sp_otf2 *a, uint32_t rank, uint32_t process, OTF
 int sp_otf2_find_ranks(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
-	/* locations have numbers behind all processes, groups behind those in the archive */
+	/* new locations are numbered after all processes, new groups after those in the archive */
 	uint32_t at = 0, next = (uint32_t)m->n_processes, group = sp_otf2_processes(a);
 	bool unknown = false;
 
@@ -278,7 +279,7 @@ int sp_otf2_find_ranks(struct sp_otf2 *a)
 	return 0;
 }
 
-/* The name of a rank by its number among those of all worlds. */
+/* The name of a rank, by its number among the ranks of all worlds. */
 static void name_rank(const struct sp_otf2 *a, uint32_t rank, char name[SP_SCOREP_NAME])
 {
 	uint32_t world = 0;
@@ -306,7 +307,7 @@ void sp_otf2_define_strangers(struct sp_otf2 *a, const uint32_t *host)
 	}
 }
 
-/* All ranks of all worlds, world by world. */
+/* Defines the group of all ranks, one world after the other. */
 static void define_ranks(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
@@ -349,8 +350,8 @@ static void define_group(struct sp_otf2 *a, OTF2_GroupRef ref, const struct sp_g
 	free(members);
 }
 
-/* Members that are stored once are one group, if the same were not measured; those of communicators follow each other
- * in most programs. */
+/* The group of these members. Groups with the same stored members and unmeasured ones are one group; in most programs
+ * the communicators with one group are adjacent. */
 static OTF2_GroupRef group_of(struct sp_otf2 *a, struct sp_intern *known, const struct sp_group *g, OTF2_GroupRef first)
 {
 	const void *const key[] = {g->processes, g->unmeasured};
@@ -394,7 +395,7 @@ static void define_comms(struct sp_otf2 *a)
 
 	OTF2_GlobalDefWriter_WriteGroup(a->defs, self, sp_otf2_literal(a, ""), OTF2_GROUP_TYPE_COMM_SELF,
 	                                OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, 0, NULL);
-	/* a parent may come behind its child: another process may have been the first to tell of it */
+	/* a parent may come after its child if another process was the first to record it */
 	for (uint32_t n = 0; n < a->n_comm_refs && !a->failed; n++) {
 		const uint32_t i = a->comm_order[n];
 		const struct sp_comm *c = &m->comms[i];

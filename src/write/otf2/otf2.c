@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An OTF2 archive by way of libotf2, laid out as Score-P does it. Events come first: which parameters are used with
- * which type and how many events a location has is known only then. */
+/* An OTF2 archive, written with libotf2 in Score-P's layout. Events are written first, because the parameters with
+ * their types and the number of events of each location are known only afterwards. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,8 +58,8 @@ static OTF2_FlushType before_flush(void *arg, OTF2_FileType type, OTF2_LocationR
 	return OTF2_FLUSH;
 }
 
-/* One chunk for each buffer, filled again after each flush: libotf2 by itself keeps many megabytes before it flushes,
- * and touching fresh memory costs more than writing the events. */
+/* Provides one chunk for each buffer, and reuses it after each flush. By default libotf2 collects many megabytes before
+ * it flushes, and page faults of new memory cost more than writing the events. */
 struct chunk {
 	bool used;
 	char bytes[] __attribute__((aligned(64)));
@@ -158,7 +158,7 @@ static int define_location(struct sp_otf2 *a, OTF2_LocationRef location)
 	return 0;
 }
 
-/* A reader expects a file of local definitions for each location: empty, as all references are global. */
+/* Writes an empty file of local definitions for each location, which readers expect; all references are global. */
 static int define_locally(struct sp_otf2 *a)
 {
 	if (OTF2_Archive_OpenDefFiles(a->archive))
@@ -220,7 +220,7 @@ static int prepare(struct sp_otf2 *a)
 	return 0;
 }
 
-/* A reader expects a file of events, too. */
+/* Readers expect a file of events, too. */
 static int put_strangers(struct sp_otf2 *a)
 {
 	if (sp_otf2_find_ranks(a))
@@ -245,7 +245,7 @@ static int put_all(struct sp_otf2 *a)
 	a->defs = OTF2_Archive_GetGlobalDefWriter(a->archive);
 	if (!a->defs || OTF2_Archive_OpenEvtFiles(a->archive))
 		return sp_otf2_fail(a, "no event files");
-	sp_otf2_literal(a, ""); /* reference 0, as is the custom */
+	sp_otf2_literal(a, ""); /* reference 0, by convention */
 	for (uint32_t l = a->k.first; l < a->k.end; l++)
 		if (sp_otf2_events(a, l))
 			return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines, processes and threads, and the groups, communicators and the topology that are made of them. */
+/* Machines, processes and threads, with their groups, communicators and topology. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "write/common/scorep.h"
 #include "write/otf2/archive.h"
 
-/* One node for the machine, below it one for each host. Returns the references of the processes' hosts. */
+/* Defines a node for the machine, and below it one for each host. Returns the references of the processes' hosts. */
 static uint32_t *define_hosts(struct sp_otf2 *a)
 {
 	struct sp_intern hosts = {.arena = &a->arena};
@@ -78,7 +78,7 @@ static void define_processes(struct sp_otf2 *a)
 	}
 }
 
-/* The locations, then as members the ranks in that group. */
+/* Defines the group of locations. Returns their ranks in that group, for use as members. */
 static uint64_t *define_locations(struct sp_otf2 *a, const char *name, OTF2_Paradigm paradigm)
 {
 	uint32_t n = a->k.end - a->k.first;
@@ -124,7 +124,7 @@ static void define_topology(struct sp_otf2 *a)
 	}
 }
 
-/* All threads, and for each process the team of its own. */
+/* Defines the group of all threads, and a team of threads for each process. */
 static void define_teams(struct sp_otf2 *a)
 {
 	uint64_t *members = define_locations(a, "PROCESSXTHREADS_GROUP_LOCATIONS", OTF2_PARADIGM_MEASUREMENT_SYSTEM);
@@ -146,7 +146,7 @@ static void define_teams(struct sp_otf2 *a)
 		const struct sp_process *p = &a->m->processes[i];
 		if (a->teams[i] == SP_NONE)
 			continue;
-		/* names of groups are unique: a viewer lists them */
+		/* names of groups must be unique: viewers list them */
 		if (a->m->n_processes == 1)
 			snprintf(name, sizeof name, "SCOREP_GROUP_PTHREAD");
 		else
@@ -184,7 +184,7 @@ static void define_attributes(struct sp_otf2 *a)
 	    {ATTRIBUTE_WAIT_ENDED, OTF2_TYPE_STRING, "WaitEnded", "How a wait ended that did not get what it was for"},
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		/* numbers have no gaps */
+		/* references have no gaps */
 		if ((all[i].ref >= ATTRIBUTE_TASK && !a->m->n_tasks && !a->samples && !a->m->n_lock_waits) ||
 		    (all[i].ref >= ATTRIBUTE_LOCK && !a->m->n_lock_waits))
 			break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples, as Score-P writes them: a tree of calling contexts, each with its region and the line that ran there or from
- * which it called the next one, and for each sample the one it was found in. */
+/* Samples as in Score-P: a tree of calling contexts, and for each sample its context. A context has a region and the
+ * line that was running or that called the next context. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,15 +12,15 @@
 
 /* ---- contexts ---- */
 
-/* What a context is told by. */
+/* The key of a context. */
 struct context {
 	uint32_t path;
-	uint32_t line;   /* 0: not told */
-	uint32_t parent; /* reference; SP_NONE: none */
+	uint32_t line;   /* 0: unknown */
+	uint32_t parent; /* reference; SP_NONE: no parent */
 };
 
-/* Puts the contexts of a sample's call path into a->chain, the outermost first, and returns how many. Path 0 is the
- * program itself, which calls nobody. */
+/* Stores the contexts of a sample's call path in a->chain, the outermost first, and returns their number. Path 0 is the
+ * program, which has no caller. */
 static uint32_t find_contexts(struct sp_otf2 *a, const struct sp_sample *sample, const uint32_t *lines, size_t n_lines)
 {
 	uint32_t n = 1, parent = SP_NONE;
@@ -68,9 +68,9 @@ int sp_otf2_prepare_samples(struct sp_otf2 *a)
 
 /* ---- events ---- */
 
-/* How many contexts were entered since the sample before, and one for the function that went on, where one did: OTF2's
- * unwind distance. 0: the thread did not run. What is in both stacks was not left meanwhile, as far as samples can
- * tell, but for what a function called from another line. */
+/* OTF2's unwind distance: the number of contexts entered since the previous sample, plus one for a function that
+ * continued; 0: the thread did not run. Contexts in both stacks count as not left meanwhile, except for what a function
+ * called from a different line. */
 static uint32_t distance(const struct sp_otf2 *a, const struct sp_otf2_sampling *s, uint32_t n, bool ran)
 {
 	uint32_t same = 0;
@@ -80,7 +80,7 @@ static uint32_t distance(const struct sp_otf2 *a, const struct sp_otf2_sampling 
 	if (same == n && same == s->depth)
 		return ran ? 1 : 0;
 	if (same < n && same < s->depth && context_at(a, a->chain[same]).path == context_at(a, a->before[same]).path)
-		return n - same; /* it went on, from one line to another */
+		return n - same; /* the function continued at a different line */
 	return n - same + 1;
 }
 
@@ -112,7 +112,7 @@ int sp_otf2_samples_begin(struct sp_otf2 *a, struct sp_otf2_sampling *s, uint32_
 	return a->failed || s->generator == SP_INTERN_FAILED ? sp_otf2_fail_memory(a) : 0;
 }
 
-/* Sums from the begin of the thread on. */
+/* Writes sums since the begin of the thread. */
 static int put_sums(struct sp_otf2_sampling *s, OTF2_EvtWriter *w, uint64_t time)
 {
 	OTF2_MetricValue values[2 + SP_SAMPLE_COUNTERS];
@@ -154,7 +154,7 @@ int sp_otf2_sample(struct sp_otf2 *a, struct sp_otf2_sampling *s, OTF2_EvtWriter
 
 /* ---- definitions ---- */
 
-/* The place in the source: the line that runs in the region's file. */
+/* The source location of a context: the line in the region's file. */
 static OTF2_SourceCodeLocationRef place_of(struct sp_otf2 *a, struct sp_intern *places, const struct context *c)
 {
 	const struct sp_region *r = &a->m->regions[a->m->paths[c->path].region];

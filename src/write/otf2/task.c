@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins of threads, what --gil alone tells of waits for the GIL, and tasks. Tasks are OTF2's: told by the thread that
- * created them (its place in the team of its process) and a number, and switched to by the thread that runs them; what
- * a thread does outside of tasks is task 0 of its own. What OTF2 has no record for goes into attributes. */
+/* Joins of threads, waits for the GIL with --gil, and tasks. OTF2 identifies a task by the thread that created it (its
+ * rank in the team of its process) and a number; the thread that runs a task switches to it. What a thread does outside
+ * of tasks is its task 0. Data without an OTF2 record are attributes. */
 #include "model/event.h"
 #include "model/model.h"
 #include "model/str.h"
@@ -25,7 +25,7 @@ static void add_region(struct sp_otf2 *a, enum attribute which, uint32_t region)
 		OTF2_AttributeList_AddRegionRef(a->attributes, which, region);
 }
 
-/* The attributes of a wait stand with the switch that follows it. */
+/* Writes a switch, with the attributes of the wait that precedes it. */
 static int put_switch(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const struct sp_event *ev)
 {
 	const struct sp_model *m = a->m;
@@ -76,6 +76,6 @@ int sp_otf2_task(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const 
 		return OTF2_EvtWriter_ThreadTaskComplete(w, a->attributes, ev->time, team, place_of(m, t->by),
 		                                         t->number);
 	default:
-		return 0; /* OTF2 has nothing for a hand-over */
+		return 0; /* OTF2 has no record for a hand-over */
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks and waits. A wait is in a region for its kind, with what is known of it in attributes; the metrics of waits
- * have the time of each at its end, without that of waits within it, as the profile counts it. A lock's number is that
- * of the model and 1, which no other process has; the properties of the process say what it is. */
+/* Locks and waits. A wait is a region of its kind, with its data as attributes. The metrics of waits have each wait's
+ * time at its end, without that of waits within it, as in the profile. A lock's number is its index in the model + 1,
+ * which is unique over all processes; properties of the process describe it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +44,8 @@ static OTF2_RegionRole role_of(unsigned kind)
 	}
 }
 
-/* What threads do among themselves is Pthread's; for what is outside of the process, and for time, OTF2 has none. */
+/* The paradigm of waits: Pthread for waits between threads. OTF2 defines no paradigm for waits for other processes or
+ * for time. */
 static OTF2_Paradigm paradigm_of(unsigned kind)
 {
 	return kind >= SP_LOCK_PROCESS_LOCK && kind <= SP_LOCK_FILE_LOCK ? OTF2_PARADIGM_NONE : OTF2_PARADIGM_PTHREAD;
@@ -88,7 +89,7 @@ int sp_otf2_prepare_waits(struct sp_otf2 *a)
 	return sp_lock_names(&a->waits.names, a->m, &a->arena) ? sp_otf2_fail_memory(a) : 0;
 }
 
-/* Who held it, and where the program waits. */
+/* Adds the lock holder and the source location of the wait. */
 static void add_row(struct sp_otf2 *a, const struct sp_lock_wait *w)
 {
 	OTF2_AttributeList *to = a->attributes;

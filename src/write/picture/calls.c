@@ -71,7 +71,7 @@ static void choose_edges(struct sp_calls *c)
 	}
 }
 
-/* Modules of the program of which two functions or more are drawn. */
+/* Chooses the modules of the program with at least two drawn functions. */
 static int choose_clusters(struct sp_calls *c, struct sp_err *e)
 {
 	uint32_t *members = calloc(c->done.nodes + 1, sizeof(*members));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call graph in Graphviz's language: what takes part of the time, coloured by its share, the program's own modules
- * in boxes of their own. */
+/* The call graph in Graphviz's language: the functions that take time, coloured by their share, with boxes around the
+ * program's own modules. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -10,14 +10,14 @@
 #include "write/common/out.h"
 #include "write/picture/calls.h"
 
-enum { TIP_CHARACTERS = 400 }; /* Graphviz reads no longer strings than 16 KiB */
+enum { TIP_CHARACTERS = 400 }; /* Graphviz cannot read strings longer than 16 KiB */
 
 struct dot {
 	struct sp_out out;
 	struct sp_calls *c;
 };
 
-/* Inside of quotes; a label also takes & for the begin of a character's name. */
+/* Writes text inside of quotes; in a label, & would begin a character entity. */
 static void put_text(struct dot *d, struct sp_str s, size_t characters)
 {
 	char text[4 * TIP_CHARACTERS + 4];
@@ -134,7 +134,7 @@ static void put_edge(struct dot *d, const struct sp_graph_edge *edge, unsigned r
 	sp_out_text(&d->out, "];\n");
 }
 
-/* The edges of one caller. */
+/* Writes the edges of one caller. */
 static void put_edges(struct dot *d, uint32_t caller)
 {
 	const struct sp_calls_rows rows = sp_calls_rows(d->c, caller);

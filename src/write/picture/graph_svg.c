@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call graph in SVG where there is no Graphviz. */
+/* The call graph in SVG, for systems without Graphviz. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -20,8 +20,8 @@ struct picture {
 	struct sp_calls c;
 	struct sp_layers l;
 	struct sp_svg s;
-	uint32_t *index;                   /* owned; of each node of the graph: among those drawn */
-	const struct sp_graph_edge **edge; /* owned; of each edge of the layers */
+	uint32_t *index;                   /* owned; for each node of the graph: index among the drawn nodes */
+	const struct sp_graph_edge **edge; /* owned; for each edge of the layers */
 	double left, top;
 };
 
@@ -30,7 +30,7 @@ static const struct sp_region *region_of(const struct picture *p, uint32_t node)
 	return &p->c.m->regions[p->c.g.nodes[node].region];
 }
 
-/* Module, name, shares, calls; returns how many lines there are. */
+/* Makes the lines of a box: module, name, shares, calls. Returns their number. */
 static int lines_of(const struct picture *p, uint32_t node, char lines[5][SP_SVG_TEXT])
 {
 	const struct sp_graph_node *n = &p->c.g.nodes[node];
@@ -103,7 +103,7 @@ static void tip_of_edge(const struct picture *p, const struct sp_graph_edge *e, 
 	snprintf(tip, 2400, "%s calls %s: %s, %s", caller, callee, time, often);
 }
 
-/* Two lines: share and calls. */
+/* Draws two lines: share and calls. */
 static void draw_edge_label(struct picture *p, const struct sp_graph_edge *e, double x, double y)
 {
 	const struct sp_colour paper = sp_paper(p->s.theme), ink = sp_ink_on(paper, p->s.theme);
@@ -159,7 +159,7 @@ static void draw_edge(struct picture *p, const struct sp_layers_edge *l, const s
 	sp_svg_close(&p->s);
 }
 
-/* A call of itself, at the right side of the box. */
+/* Draws a recursive call, at the right side of the box. */
 static void draw_loop(struct picture *p, const struct sp_layers_node *n, const struct sp_graph_edge *e)
 {
 	const double x = p->left + n->x + n->w / 2, y = p->top + n->y;
@@ -191,7 +191,7 @@ static void draw_node(struct picture *p, uint32_t node, const struct sp_layers_n
 	sp_out_f(&p->s.out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"5\" stroke-width=\"%s\"",
 	         x, y, l->w, l->h, sp_own(r) ? "3" : "1");
 	sp_svg_colour(&p->s, "fill", fill);
-	/* of the program's own modules the colour that the viewer gives them */
+	/* the program's own modules have the same colours as in the viewer */
 	sp_svg_colour(&p->s, "stroke",
 	              sp_own(r) ? sp_module_colour(r->module, p->s.theme)
 	                        : sp_heat(fmin(1, n->sum.total / p->c.total + 0.15), p->s.theme));
@@ -222,7 +222,7 @@ static int draw(struct picture *p, const char *path, struct sp_err *e)
 	}
 	for (size_t i = 0; i < p->l.n_edges; i++) {
 		const struct sp_layers_edge *l = &p->l.edges[i];
-		/* near the callee of an edge with points on its way, where fewer edges are side by side */
+		/* near the callee: there fewer edges are close to each other */
 		const size_t k = l->back ? 0 : l->n - 2;
 
 		draw_edge_label(p, p->edge[i], p->left + (l->x[k] + l->x[k + 1]) / 2,

@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MOST_POINTS: some seconds and some hundred MiB; a picture with more is of no use to anybody. */
+/* MOST_POINTS: takes some seconds and some hundred MiB; a larger picture would be unreadable. */
 enum { SWEEPS = 24, MOVES = 60, SEEN = 1, DONE = 2, MOST_POINTS = 1000000 };
 
-/* A node, or a point of an edge that passes a layer; the points of one edge follow each other. */
+/* A node, or a point of an edge that passes a layer; the points of one edge are contiguous. */
 struct item {
 	double w, x, want;
-	uint32_t layer, at; /* at: place in its layer */
-	double key;         /* of its layer: the least distance from the first */
+	uint32_t layer, at; /* at: position in its layer */
+	double key;         /* within its layer: minimum distance from the first item */
 };
 
-/* Between items of neighbouring layers. */
+/* A link between items of adjacent layers. */
 struct link {
 	uint32_t upper, lower;
 };
@@ -26,13 +26,14 @@ struct work {
 	size_t n;
 	struct link *links;
 	size_t n_links;
-	uint32_t *up, *down;       /* first of the links of an item, by `lower` and by `upper`; n + 1 */
+	/* index of the first link of each item, by `lower` and by `upper`; n + 1 elements */
+	uint32_t *up, *down;
 	uint32_t *by_up, *by_down; /* links in these orders */
-	uint32_t **layers, *sizes; /* items of each layer */
+	uint32_t **layers, *sizes; /* items of each layer, and their numbers */
 	uint32_t depth;
-	uint32_t *order;    /* nodes, each before all that its edges lead down to */
-	uint32_t *first;    /* of each edge: its first point */
-	double *top, *tall; /* of each layer */
+	uint32_t *order;    /* nodes, each before all nodes below it */
+	uint32_t *first;    /* for each edge: its first point */
+	double *top, *tall; /* for each layer */
 };
 
 static uint32_t upper_of(const struct sp_layers_edge *e)
@@ -49,11 +50,11 @@ static uint32_t lower_of(const struct sp_layers_edge *e)
 
 struct visit {
 	uint32_t node;
-	size_t next; /* edge in `out` */
+	size_t next; /* index in `out` */
 };
 
-/* Edges by the node that they begin at: first[node] to first[node + 1] are places in what is returned. NULL: no memory.
- */
+/* Sorts edges by the node at which they begin: first[node] to first[node + 1] are indices into the result. NULL: no
+ * memory. */
 static uint32_t *edges_from(struct sp_layers *l, uint32_t **first_of, uint32_t (*begin)(const struct sp_layers_edge *))
 {
 	uint32_t *first = sp_arena_zalloc(&l->arena, l->n_nodes + 2, sizeof(*first));
@@ -76,7 +77,7 @@ static uint32_t from_of(const struct sp_layers_edge *e)
 	return e->from;
 }
 
-/* Edges to a node that is being visited are turned round. What is left last comes first in w->order. */
+/* Reverses edges to a node that is being visited. The node that is left last comes first in w->order. */
 static int turn(struct work *w)
 {
 	struct sp_layers *l = w->l;
@@ -120,7 +121,7 @@ static uint32_t span_of(const struct sp_layers_edge *e)
 	return e->back ? 1 : e->span;
 }
 
-/* In the order of w->order, so that each edge is looked at once. */
+/* Assigns layers in the order of w->order, so that each edge is visited once. */
 static int rank(struct work *w)
 {
 	struct sp_layers *l = w->l;
@@ -141,7 +142,7 @@ static int rank(struct work *w)
 				w->items[lower_of(e)].layer = least;
 		}
 	}
-	/* what nothing leads to comes as near to what it calls as it can */
+	/* a node without callers moves as close to its callees as possible */
 	for (uint32_t node = 0; node < l->n_nodes; node++) {
 		uint32_t near = UINT32_MAX;
 
@@ -264,7 +265,7 @@ static int by_key(const void *a, const void *b)
 	return p->at < q->at ? -1 : p->at > q->at;
 }
 
-/* By the mean place of the neighbours in the layer before (downwards) or after. */
+/* Sorts a layer by the mean position of the neighbours in the previous layer (downwards) or the next one. */
 static void order_layer(struct work *w, uint32_t layer, bool downwards, struct sorted *s)
 {
 	const uint32_t *first = downwards ? w->up : w->down, *other = downwards ? w->by_up : w->by_down;
@@ -285,7 +286,7 @@ static void order_layer(struct work *w, uint32_t layer, bool downwards, struct s
 	}
 }
 
-/* Pairs of links between two layers that cross; not counted where that would take long. */
+/* Counts the crossings of links between two layers; 0 if counting would take too long. */
 static uint64_t crossings(const struct work *w)
 {
 	uint64_t n = 0;
@@ -332,10 +333,10 @@ static int order(struct work *w)
 	return 0;
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
-/* The places nearest to what each item of a layer wants, in their order and without overlap: the items' distances
- * taken off, that is the regression to a sequence that never falls (pool adjacent violators). */
+/* Moves the items of a layer as close as possible to their wanted positions, without changing their order and without
+ * overlap. After subtracting the items' distances, this is isotonic regression (pool adjacent violators). */
 struct pool {
 	double sum, weight;
 	uint32_t n;
@@ -353,7 +354,7 @@ static void settle(struct work *w, uint32_t layer, struct pool *pools)
 
 	for (uint32_t k = 0; k < w->sizes[layer]; k++) {
 		struct item *x = &w->items[w->layers[layer][k]];
-		const double weight = x->w > 2 ? 1 : 4; /* long edges shall be straight */
+		const double weight = x->w > 2 ? 1 : 4; /* long edges should be straight */
 
 		if (k)
 			offset += apart(w, &w->items[w->layers[layer][k - 1]], x);
@@ -396,7 +397,7 @@ static int by_left(const void *a, const void *b)
 	return p->key < q->key ? -1 : p->key > q->key;
 }
 
-/* Parts that no edge joins may have come far apart: strips from top to bottom with nothing in them are closed. */
+/* Unconnected parts may be far apart: closes empty vertical strips. */
 static int close_gaps(struct work *w)
 {
 	struct sorted *s = sp_arena_zalloc(&w->l->arena, w->n + 1, sizeof(*s));
@@ -428,11 +429,11 @@ static int move(struct work *w)
 	if (!pools)
 		return -1;
 	for (uint32_t k = 0; k < w->depth; k++)
-		settle(w, k, pools); /* side by side from 0 on */
+		settle(w, k, pools); /* side by side, beginning at 0 */
 	for (int turn = 0; turn < MOVES; turn++)
 		for (uint32_t k = 0; k < w->depth; k++) {
 			const uint32_t layer = turn % 2 ? w->depth - 1 - k : k;
-			const bool last = turn >= MOVES - 8; /* at last all neighbours count */
+			const bool last = turn >= MOVES - 8; /* in the last moves all neighbours count */
 
 			for (uint32_t m = 0; m < w->sizes[layer]; m++)
 				want(w, w->layers[layer][m], last || turn % 2 == 0, last || turn % 2);
@@ -456,7 +457,8 @@ static void stack(struct work *w)
 	}
 }
 
-/* Where on its box an edge begins or ends: spread over the width in the order of what is at the other end. */
+/* The position on a box at which an edge begins or ends: edges are spread over the width, in the order of their other
+ * ends. */
 static double port(const struct work *w, uint32_t node, double towards)
 {
 	const double half = w->items[node].w / 2 - 8, away = towards - w->items[node].x;

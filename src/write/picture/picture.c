@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What pictures share: what is shown, colours, texts. */
+/* What pictures share: selection, colours, texts. */
 #include "write/picture/picture.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "model/str.h"
 #include "write/common/out.h"
 
-/* ---- what is shown ---- */
+/* ---- selection ---- */
 
-/* The values of paths that match and of those below them. A caller has a smaller index than its callees. */
+/* Keeps the values of paths that match and of those below them. A caller has a smaller index than its callees. */
 static int keep_matching(struct sp_shown *s, const struct sp_model *m, const char *match, struct sp_err *e)
 {
 	bool *below = calloc(m->n_paths + 1, sizeof(*below)), *fits = calloc(m->n_regions + 1, sizeof(*fits));
@@ -58,7 +58,7 @@ static size_t metric_of(const struct sp_model *m, const char *name)
 	return i;
 }
 
-/* What was allocated, in the place of times. */
+/* Replaces times by allocated memory. */
 static int take_memory(struct sp_shown *s, const struct sp_model *m, struct sp_err *e)
 {
 	const size_t bytes = metric_of(m, "allocated"), blocks = metric_of(m, "allocations");
@@ -123,7 +123,7 @@ bool sp_own(const struct sp_region *r)
 
 /* ---- colours ---- */
 
-/* Of viewer/src/draw/colour.ts, with the same numbers: hues after Okabe and Ito. */
+/* The same numbers as in viewer/src/draw/colour.ts: hues after Okabe and Ito. */
 static const struct sp_colour hues[2][10] = {
     {{126, 178, 221},
      {238, 172, 104},
@@ -150,8 +150,8 @@ static const struct sp_colour greys[2] = {{200, 203, 207}, {74, 78, 84}};
 static const struct sp_colour in_mpi[2] = {{72, 132, 214}, {60, 98, 220}};
 static const struct sp_colour inks[SP_THEMES] = {{20, 22, 26}, {240, 242, 245}, {20, 22, 26}};
 static const struct sp_colour papers[SP_THEMES] = {{255, 255, 255}, {24, 26, 30}, {255, 255, 255}};
-/* From nothing over half to all of the time: each step darker (on a dark page brighter) than the one before, so that
- * the order is seen without hues as well. */
+/* Colours from no time over half to all of the time: each step is darker (brighter on a dark page), so that the order
+ * is visible without hues. */
 static const struct sp_colour heats[SP_THEMES][4] = {
     {{244, 240, 230}, {250, 200, 120}, {226, 110, 50}, {140, 20, 30}},
     {{48, 50, 56}, {110, 62, 30}, {200, 100, 36}, {252, 196, 110}},
@@ -163,7 +163,7 @@ struct sp_colour sp_paper(enum sp_picture_theme t)
 	return papers[t];
 }
 
-/* One more character of UTF-8 as the code units of UTF-16 that JavaScript counts; returns how many bytes it has. */
+/* Converts one UTF-8 character to UTF-16 code units, which JavaScript counts; returns its number of bytes. */
 static size_t code_units(const unsigned char *p, size_t n, uint32_t unit[2], int *units)
 {
 	size_t length = sp_utf8_sequence(p, n);
@@ -187,7 +187,7 @@ static size_t code_units(const unsigned char *p, size_t n, uint32_t unit[2], int
 	return length;
 }
 
-/* FNV-1a over what charCodeAt() gives, and a last stir. */
+/* FNV-1a over the values of charCodeAt(), and a final mixing step. */
 static uint32_t hash(struct sp_str s)
 {
 	uint32_t h = 0x811c9dc5, unit[2];
@@ -269,7 +269,8 @@ struct sp_colour sp_ink_on(struct sp_colour c, enum sp_picture_theme t)
 
 	if (sp_contrast(c, inks[t]) >= 4.5)
 		return inks[t];
-	return sp_contrast(c, white) >= sp_contrast(c, black) ? white : black; /* one of them has 4.58 or more */
+	/* one of both has a contrast of at least 4.58 */
+	return sp_contrast(c, white) >= sp_contrast(c, black) ? white : black;
 }
 
 /* ---- texts ---- */
@@ -323,14 +324,14 @@ void sp_time_text(char out[SP_TIME_TEXT], double ns)
 	snprintf(out, SP_TIME_TEXT, "%.0f ns", ns);
 }
 
-/* Copies up to n characters, what is no UTF-8 and what does not show as a question mark. Returns the bytes written. */
+/* Copies up to n characters; invalid and invisible ones become question marks. Returns the number of bytes. */
 static size_t copy_some(char *out, struct sp_str s, size_t n)
 {
 	size_t w = 0;
 
 	for (size_t i = 0; i < s.n && n; n--) {
 		size_t length = sp_utf8_sequence((const unsigned char *)s.p + i, s.n - i);
-		/* U+FFFE and U+FFFF may not be in XML */
+		/* XML does not allow U+FFFE and U+FFFF */
 		bool strange =
 		    length == 0 ||
 		    (length == 3 && memcmp(s.p + i, "\xef\xbf", 2) == 0 && (unsigned char)s.p[i + 2] >= 0xbe) ||

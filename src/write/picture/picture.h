@@ -12,37 +12,39 @@
 
 enum sp_picture_theme { SP_THEME_LIGHT, SP_THEME_DARK, SP_THEME_GREY, SP_THEMES };
 
-/* Red, green and blue, 0 to 255 each. */
+/* Red, green and blue, each 0 to 255. */
 struct sp_colour {
 	uint8_t r, g, b;
 };
 
-/* What is shown, of which process or location (SP_NONE: of all). */
+/* The contents of a picture; process and location may be SP_NONE: all. */
 struct sp_picture {
 	uint32_t process, location;
-	const char *match; /* only what the functions that match do, as in sp_report_flat(); NULL or "": all */
-	const char *title; /* NULL: none */
+	/* only functions that match, with their callees, as in sp_report_flat(); NULL or "": all */
+	const char *match;
+	const char *title; /* NULL: no title */
 	enum sp_picture_theme theme;
 };
 
 struct sp_dot_options {
 	struct sp_picture of;
-	double node_share; /* of the whole time: functions with less are left out, */
-	double edge_share; /* and calls with less */
-	size_t limit;      /* the functions with the most inclusive time; 0: all */
+	double node_share; /* minimum share of the total time of a function, */
+	double edge_share; /* and of a call, to be drawn */
+	size_t limit;      /* maximum number of functions, those with the most inclusive time; 0: all */
 };
 
-/* What became of it. */
+/* Numbers of what was drawn. */
 struct sp_dot_done {
 	size_t nodes, edges;               /* drawn */
-	size_t hidden_nodes, hidden_edges; /* not drawn */
+	size_t hidden_nodes, hidden_edges; /* left out */
 };
 
-/* Complete or not at all, as all writers. -1 with e set, also if there is nothing to draw. */
+/* Writes the call graph for Graphviz, complete or not at all. Returns 0, or -1 with e set, also if there is nothing to
+ * draw. */
 int sp_dot_write(const struct sp_model *m, const char *path, const struct sp_dot_options *o, struct sp_dot_done *done,
                  struct sp_err *e);
 
-/* The same as a picture, in layers of our own: for where there is no Graphviz. */
+/* The same as an SVG picture with built-in layout, for use without Graphviz. */
 int sp_graph_svg(const struct sp_model *m, const char *path, const struct sp_dot_options *o, struct sp_dot_done *done,
                  struct sp_err *e);
 
@@ -51,56 +53,57 @@ enum sp_plot_kind { SP_PLOT_FLAME, SP_PLOT_ICICLE, SP_PLOT_SUNBURST, SP_PLOT_BAL
 struct sp_plot_options {
 	struct sp_picture of;
 	enum sp_plot_kind kind;
-	double width, height; /* px; height 0: as much as it takes */
+	double width, height; /* px; height 0: as high as needed */
 };
 
 struct sp_plot_done {
-	uint64_t drawn, hidden; /* call paths, functions or threads; hidden ones are in a part that says so */
+	/* call paths, functions or threads; hidden ones are combined in a part that is marked as such */
+	uint64_t drawn, hidden;
 };
 
-/* SVG, complete or not at all. -1 with e set, also if there is nothing to draw. */
+/* Writes an SVG chart, complete or not at all. Returns 0, or -1 with e set, also if there is nothing to draw. */
 int sp_plot_write(const struct sp_model *m, const char *path, const struct sp_plot_options *o,
                   struct sp_plot_done *done, struct sp_err *e);
 
 /* ---- what pictures share (picture.c) ---- */
 
-/* A view of what is shown: what is neither a call that matches nor below one has no time. total: ns that shares are of,
- * the whole process's or location's also where only some functions match. Where memory was recorded and nothing has
- * time, values are bytes allocated in the place of ns, and blocks in the place of visits. -1 with e set, also if
- * nothing matches. */
+/* The values to draw. Paths that neither match nor are below a matching call have no time. total: ns of the whole
+ * process or location, to which shares refer, even if only some functions match. If memory was recorded and nothing has
+ * time, values are allocated bytes instead of ns, and blocks instead of visits. sp_shown_open() returns 0, or -1 with e
+ * set, also if nothing matches. */
 struct sp_shown {
 	struct sp_view view;
 	bool bytes;
-	struct sp_value *owned; /* owned; NULL: values are the view's */
+	struct sp_value *owned; /* owned; NULL: values are those of the view */
 	const struct sp_value *values;
 	double total;
 };
 int sp_shown_open(struct sp_shown *s, const struct sp_model *m, const struct sp_picture *p, struct sp_err *e);
 void sp_shown_close(struct sp_shown *s);
 #define SP_TIME_TEXT 24
-/* A value as sp_time_text() has it, or so many bytes: 12.3 MiB. */
+/* Writes a value as sp_time_text() does, or as a number of bytes: 12.3 MiB. */
 void sp_amount_text(char out[SP_TIME_TEXT], double value, bool bytes);
 void sp_shown_text(const struct sp_shown *s, char out[SP_TIME_TEXT], double value);
-/* 12×, or 12 blocks. */
+/* Writes "12×", or "12 blocks". */
 void sp_shown_often(const struct sp_shown *s, char out[SP_TIME_TEXT], uint64_t n);
 
-/* Of WCAG 2: 1 to 21. */
+/* The contrast ratio of WCAG 2: 1 to 21. */
 double sp_contrast(struct sp_colour a, struct sp_colour b);
-/* The theme's ink, or white or black where that is not readable (4.5) on it. */
+/* The theme's text colour, or white or black if that is not readable on c (contrast below 4.5). */
 struct sp_colour sp_ink_on(struct sp_colour c, enum sp_picture_theme t);
 struct sp_colour sp_paper(enum sp_picture_theme t);
-/* 0 to 1: from nothing to all of the time. */
+/* The colour of a share, 0 to 1. */
 struct sp_colour sp_heat(double share, enum sp_picture_theme t);
-/* The hue of a module, by its name alone; as viewer/src/draw/colour.ts has them. */
+/* The hue of a module, which depends only on its name; the same as in viewer/src/draw/colour.ts. */
 struct sp_colour sp_module_colour(struct sp_str module, enum sp_picture_theme t);
-/* The module; where there is none "MPI" for its functions, else "". */
+/* The module of a region; without one, "MPI" for MPI functions, otherwise "". */
 struct sp_str sp_module_of(const struct sp_region *r);
-/* A function of the program and not of Python's library or an installed package. */
+/* Whether a function belongs to the program, not to Python's library or an installed package. */
 bool sp_own(const struct sp_region *r);
 
-/* Nanoseconds with four digits and a unit, as tables have them. */
+/* Writes nanoseconds with four digits and a unit, as in tables. */
 void sp_time_text(char out[SP_TIME_TEXT], double ns);
-/* s with at most n characters of UTF-8: the middle of a longer one is an ellipsis. out: 4 * n + 4 bytes. */
+/* Writes at most n characters (UTF-8) of s; an ellipsis replaces the middle of a longer text. out: 4 * n + 4 bytes. */
 void sp_shorten(char *out, struct sp_str s, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flame graph and icicle, which are one picture on its head, and the sunburst, which is the same on rings. */
+/* Flame graph, icicle (the same upside down), and sunburst (the same on rings). */
 #include "write/picture/plot.h"
 #include "model/model.h"
 #include "model/str.h"
@@ -12,10 +12,10 @@
 
 enum {
 	ROW = 18,       /* px */
-	MOST_ROWS = 40, /* of a picture whose height is not given */
-	ROOM = 1024     /* rows at all */
+	MOST_ROWS = 40, /* limit if the height is not given */
+	ROOM = 1024     /* limit in any case */
 };
-static const double LEAST = 3; /* px: narrower boxes are put together */
+static const double LEAST = 3; /* px; narrower boxes are combined */
 
 static struct sp_colour edge_of(enum sp_picture_theme t)
 {
@@ -91,7 +91,7 @@ struct rings {
 	double cx, cy, hole, ring; /* px */
 };
 
-/* Clockwise from the top. */
+/* Converts polar coordinates; turns count clockwise from the top. */
 static void at(const struct rings *r, double radius, double turn, double *x, double *y)
 {
 	*x = r->cx + radius * sin(2 * M_PI * turn);
@@ -117,12 +117,12 @@ static void draw_arc(struct sp_svg *s, const struct rings *r, const struct sp_pl
 	sp_out_text(&s->out, "/>");
 }
 
-/* Along the ring where the arc is long enough, else across it. */
+/* Draws the label along the ring if the arc is long enough, otherwise across it. */
 static void draw_arc_label(struct sp_svg *s, const struct rings *r, const struct sp_plot_box *b, struct sp_str label,
                            struct sp_colour fill)
 {
 	const double middle = b->x + b->w / 2, radius = r->hole + ((double)b->depth + 0.5) * r->ring;
-	/* of a straight text in a ring: it must keep its height away from both edges */
+	/* straight text in a ring must keep its height away from both edges */
 	const double half = acos(fmin(1, (radius - r->ring / 2 + SP_SVG_FONT) / (radius + r->ring / 2 - 2)));
 	const double along = 2 * radius * sin(fmin(fmin(M_PI * b->w, half), M_PI / 2)) - 4;
 	const double across = 2 * M_PI * radius * b->w >= SP_SVG_FONT + 3 ? r->ring - 6 : 0;
@@ -191,7 +191,7 @@ int sp_plot_sunburst(struct sp_plot *p)
 	if (rc == 0 && sp_plot_legend(&l, &t, p->m))
 		rc = sp_fail(p->e, ENOMEM, "out of memory");
 	if (rc == 0) {
-		r.ring = (radius - r.hole) / fmax(t.depth, 4); /* of a flat tree the rings are wider */
+		r.ring = (radius - r.hole) / fmax(t.depth, 4); /* a flat tree gets wider rings */
 		rc = draw_sunburst(p, &t, &r, &l, height);
 	}
 	sp_plot_tree_close(&t);
@@ -199,7 +199,7 @@ int sp_plot_sunburst(struct sp_plot *p)
 	return rc;
 }
 
-/* ---- any ---- */
+/* ---- interface ---- */
 
 int sp_plot_write(const struct sp_model *m, const char *path, const struct sp_plot_options *o,
                   struct sp_plot_done *done, struct sp_err *e)

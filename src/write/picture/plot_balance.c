@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bar for each rank, process or thread, of the functions with the most exclusive time; below it their minimum,
- * mean and maximum. */
+/* Bars for each rank, process or thread, with the functions that take the most exclusive time; below them minimum, mean
+ * and maximum. */
 #include "write/picture/plot.h"
 
 #include <errno.h>
@@ -19,11 +19,11 @@
 
 enum {
 	FUNCTIONS = 9,
-	PARTS = FUNCTIONS + 1, /* and all the others together */
-	CHART = 280,           /* px, where the height is not given */
+	PARTS = FUNCTIONS + 1, /* functions, and one part for all others */
+	CHART = 280,           /* px, if the height is not given */
 	ROW = 19,
-	LEFT = 64,    /* for the axis */
-	NARROWEST = 3 /* px: where bars would be narrower, one stands for several units */
+	LEFT = 64,    /* px for the axis */
+	NARROWEST = 3 /* px; narrower bars are combined: one bar for several units */
 };
 
 struct balance {
@@ -31,11 +31,11 @@ struct balance {
 	struct sp_balance_report r;
 	uint32_t regions[FUNCTIONS];
 	struct sp_colour colours[PARTS];
-	size_t n;       /* functions */
-	double *values; /* owned; PARTS + 1 for each unit: functions, the others, all */
-	double most;    /* of all, of one unit */
+	size_t n;       /* number of functions */
+	double *values; /* owned; PARTS + 1 for each unit: functions, the others, the sum */
+	double most;    /* maximum over all units */
 	struct sp_spread spreads[PARTS + 1];
-	uint32_t bars, each; /* each: units that a bar stands for */
+	uint32_t bars, each; /* each: number of units in a bar */
 	double y, height;    /* of the bars */
 };
 
@@ -72,7 +72,7 @@ static int choose(struct balance *b)
 	return 0;
 }
 
-/* A module has one hue; several functions of it differ in strength. */
+/* Chooses colours. A module has one hue; its functions differ in lightness. */
 static void colour(struct balance *b)
 {
 	const struct sp_model *m = b->p->m;
@@ -85,7 +85,7 @@ static void colour(struct balance *b)
 
 		for (size_t k = 0; k < i; k++) {
 			struct sp_str other = sp_module_of(&m->regions[b->regions[k]]);
-			/* in grey all of them are of one hue */
+			/* in grey, all of them have one hue */
 			before += t == SP_THEME_GREY ||
 			          (other.n == module.n && (!module.n || memcmp(other.p, module.p, module.n) == 0));
 		}
@@ -150,7 +150,7 @@ static const char *word(const struct balance *b)
 	return b->r.over == SP_OVER_RANKS ? "rank" : b->r.over == SP_OVER_PROCESSES ? "process" : "thread";
 }
 
-/* Ranks of a second MPI_COMM_WORLD are counted on behind those of the first, as everywhere. */
+/* Numbers of a unit: ranks of a second MPI_COMM_WORLD continue after those of the first, as everywhere. */
 static uint32_t number(const struct balance *b, uint32_t unit)
 {
 	const struct sp_process *p;
@@ -165,7 +165,7 @@ static uint32_t number(const struct balance *b, uint32_t unit)
 	return n;
 }
 
-/* A unit in words: "rank 3", "MainThread". */
+/* The name of a unit: "rank 3", "MainThread". */
 static void unit_name(const struct balance *b, uint32_t unit, char *text, size_t room)
 {
 	const struct sp_model *m = b->p->m;
@@ -185,7 +185,7 @@ static void unit_name(const struct balance *b, uint32_t unit, char *text, size_t
 		snprintf(text, room, "%s", name);
 }
 
-/* Where the kind of unit is clear. */
+/* The name if the kind of unit is clear. */
 static void short_name(const struct balance *b, uint32_t unit, char *text, size_t room)
 {
 	if (b->r.over == SP_OVER_THREADS)
@@ -200,7 +200,7 @@ static struct sp_str part_name(const struct balance *b, size_t part)
 	                   : sp_text(part == b->n ? "all other functions" : "all");
 }
 
-/* From one line of the axis to the next: a round number of which three to seven fit. */
+/* The distance of axis lines: a round number, so that there are three to seven lines. */
 static double axis_step(double most)
 {
 	const double ten = pow(10, floor(log10(most / 3)));
@@ -225,7 +225,7 @@ static void draw_axis(struct balance *b, struct sp_svg *s)
 	}
 }
 
-/* The mean of the units [from, to), and where they are several, how far they lie apart. */
+/* Draws the mean of the units [from, to), and if there are several, their range. */
 static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_t to, double x, double w)
 {
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme);
@@ -294,18 +294,18 @@ static void draw_bars(struct balance *b, struct sp_svg *s)
 	            SP_SVG_FONT, ink);
 }
 
-/* A row for each part: colour, name, mean, least, most, imbalance. */
+/* Draws a row for each part: colour, name, mean, minimum, maximum, imbalance. */
 static void draw_table(struct balance *b, struct sp_svg *s, double y)
 {
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme);
-	const double right = s->width - SP_SVG_MARGIN, each = s->width >= 900 ? 190 : 150; /* px, of a column */
+	const double right = s->width - SP_SVG_MARGIN, each = s->width >= 900 ? 190 : 150; /* px, width of a column */
 	const double columns[] = {right - 80 - 2 * each, right - 80 - each, right - 80, right};
 	static const char *const heads[] = {"mean", "least", "most", "imbalance"};
 
 	for (int i = 0; i < 4; i++)
 		sp_svg_text(s, columns[i], y, sp_text(heads[i]), 140, "end", SP_SVG_FONT, ink);
 	for (size_t k = 0; k <= b->n + 1; k++) {
-		const size_t part = k ? k - 1 : PARTS; /* all comes first */
+		const size_t part = k ? k - 1 : PARTS; /* the sum comes first */
 		const struct sp_spread *x = &b->spreads[part];
 		char time[SP_TIME_TEXT], text[4][320], on[256];
 

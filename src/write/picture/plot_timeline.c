@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A row for each thread: in each column of pixels the colour of the function that took most of it. Reads the trace
- * once, and keeps nothing of it but the columns. */
+/* A row for each thread: each column has the colour of the function that took most of its time. Reads the trace once,
+ * and stores only the columns. */
 #include "write/picture/plot.h"
 
 #include <errno.h>
@@ -18,18 +18,18 @@
 #include "model/str.h"
 
 enum {
-	LABEL = 190, /* px, for names of threads */
-	COLUMN = 2,  /* px: what is shorter than its time is put together */
+	LABEL = 190, /* px for names of threads */
+	COLUMN = 2,  /* px; shorter calls are combined */
 	ROW = 22,
-	GAP_FROM = 3, /* px: narrower calls have no gap after them */
+	GAP_FROM = 3, /* px; narrower calls have no gap after them */
 	MOST_ROWS = 40,
 	EVENTS = 4096
 };
 
-/* Of one location. */
+/* The columns of one location. */
 struct cells {
-	uint32_t *region; /* owned; of each column, SP_NONE: nothing */
-	float *share;     /* owned; of the column's time that it took */
+	uint32_t *region; /* owned; for each column; SP_NONE: no region */
+	float *share;     /* owned; its share of the column's time */
 	size_t n;
 };
 
@@ -39,14 +39,14 @@ struct timeline {
 	size_t columns;
 	uint32_t *rows; /* owned; locations */
 	size_t n_rows, hidden;
-	double *time;      /* owned; of each region, in the column at hand */
-	uint32_t *touched; /* owned; regions that have some of it */
+	double *time;      /* owned; for each region, time in the current column */
+	uint32_t *touched; /* owned; regions with time in it */
 	size_t n_touched;
-	bool *fits; /* owned; regions that match */
+	bool *fits; /* owned; for each region: it matches */
 	struct sp_legend legend;
 };
 
-/* The calls that are open while events are read. */
+/* The open calls while events are read. */
 struct open_calls {
 	uint32_t *region; /* owned */
 	size_t n, room;
@@ -72,7 +72,7 @@ static double width_of(const struct timeline *t)
 	return (t->end - t->begin) / (double)t->columns;
 }
 
-/* The column is complete: who took most of it? */
+/* Completes a column: finds the region with the most time. */
 static void close_column(struct timeline *t, struct cells *c, size_t column)
 {
 	uint32_t best = SP_NONE;
@@ -85,7 +85,7 @@ static void close_column(struct timeline *t, struct cells *c, size_t column)
 		if (best == SP_NONE || t->time[r] > t->time[best])
 			best = r;
 	}
-	/* where nothing was for more of the time than any function, nothing is shown */
+	/* the column is empty if no region took more time than no region at all */
 	if (best != SP_NONE && t->time[best] >= width_of(t) - sum) {
 		c->region[column] = best;
 		c->share[column] = (float)(t->time[best] / width_of(t));
@@ -95,7 +95,7 @@ static void close_column(struct timeline *t, struct cells *c, size_t column)
 	t->n_touched = 0;
 }
 
-/* From `from` to `to` the region was the innermost one (SP_NONE: none was). *column is the one at hand. */
+/* Adds the time from `from` to `to` to the innermost region (SP_NONE: no region). *column is the current column. */
 static void spend(struct timeline *t, struct cells *c, size_t *column, uint32_t region, double from, double to)
 {
 	const double w = width_of(t);
@@ -145,7 +145,7 @@ static int read_location(struct timeline *t, uint32_t location, struct cells *c)
 	int rc = events ? 0 : -1;
 
 	if (rc == 0 && sp_events_open(&s, t->p->m, location, t->p->e))
-		n = -1; /* it said why */
+		n = -1; /* e has the reason */
 	while (rc == 0 && n > 0 && (n = sp_events_read(s, events, EVENTS, t->p->e)) > 0)
 		for (long i = 0; rc == 0 && i < n; i++) {
 			const uint32_t inner = open.n ? open.region[open.n - 1] : SP_NONE;
@@ -185,7 +185,7 @@ static void row_name(const struct timeline *t, uint32_t location, char *text, si
 		snprintf(text, room, "%s", name);
 }
 
-/* Equal neighbours are one box. */
+/* Draws a row; equal adjacent columns are one box. */
 static int draw_row(struct timeline *t, struct sp_svg *s, const struct cells *c, double y)
 {
 	const struct sp_model *m = t->p->m;
@@ -212,7 +212,7 @@ static int draw_row(struct timeline *t, struct sp_svg *s, const struct cells *c,
 		snprintf(tip, sizeof tip, "%s\n%s to %s; it has %.0f %% of that", name, from, until,
 		         100 * share / (double)(to - i));
 		sp_svg_open(s, tip);
-		/* neighbours of one colour stay apart */
+		/* adjacent boxes of one colour stay separate */
 		sp_svg_rect(s, x, y, w > GAP_FROM ? w - 1 : w, ROW - 4, fill);
 		sp_svg_text(s, x + 4, y + ROW - 9, r->qualname.n ? r->qualname : r->name, w - 7, "start", SP_SVG_FONT,
 		            sp_ink_on(fill, s->theme));
@@ -237,7 +237,7 @@ static void draw_axis(struct timeline *t, struct sp_svg *s, double top, double b
 		sp_svg_line(s, x, top, x, bottom, faint, 1);
 		const char *anchor = at > 0 ? "middle" : "start";
 
-		if (x + sp_svg_wide(time, SP_SVG_FONT) / 2 > s->width) /* the last one may stand at the very edge */
+		if (x + sp_svg_wide(time, SP_SVG_FONT) / 2 > s->width) /* the last label may be at the edge */
 			anchor = "end";
 		sp_svg_text(s, x, top - 4, sp_text(at > 0 ? time : "0"), 80, anchor, SP_SVG_FONT, ink);
 	}
@@ -295,7 +295,7 @@ static int draw(struct timeline *t)
 	return sp_svg_end(&s, rc, t->p->e);
 }
 
-/* ---- which threads ---- */
+/* ---- choice of threads ---- */
 
 struct busy {
 	double ns;
@@ -318,7 +318,7 @@ static int by_location(const void *a, const void *b)
 	return *p < *q ? -1 : *p > *q;
 }
 
-/* Those that were busiest, in their own order. */
+/* Chooses the busiest threads, in their original order. */
 static int choose(struct timeline *t, size_t most)
 {
 	const struct sp_model *m = t->p->m;
@@ -338,7 +338,7 @@ static int choose(struct timeline *t, size_t most)
 	qsort(all, n, sizeof(*all), by_busy);
 	t->n_rows = n < most ? n : most;
 	t->hidden = n - t->n_rows;
-	/* the whole run, as the viewer's time line: moments are the same in both */
+	/* the whole run, as in the viewer's timeline, so that times are the same in both */
 	t->begin = 0;
 	t->end = (double)(m->end_ns - m->begin_ns);
 	for (size_t i = 0; i < t->n_rows; i++)
@@ -377,7 +377,7 @@ int sp_plot_timeline(struct sp_plot *p)
 		return sp_fail(p->e, 0, "a timeline needs %d by %.0f at least", LABEL + 100, head + foot + ROW);
 	t.columns = (size_t)((p->o->width - LABEL - SP_SVG_MARGIN) / COLUMN);
 	sp_legend_init(&t.legend);
-	t.legend.untold = true; /* of a moment only the innermost call is drawn that took the most of it */
+	t.legend.untold = true; /* only the innermost call with the most time is drawn */
 	rc = choose(&t, (size_t)room) || find_matching(&t);
 	if (rc == 0)
 		rc = draw(&t);

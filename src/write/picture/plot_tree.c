@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call tree laid out for flame graph, icicle and sunburst: a bounded number of boxes, whatever the tree. */
+/* Lays out the call tree for flame graph, icicle and sunburst, with a limited number of boxes. */
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"
@@ -21,7 +21,7 @@ struct layout {
 	struct sp_plot_tree *t;
 	const struct sp_model *m;
 	const struct sp_value *values;
-	uint32_t most; /* rows */
+	uint32_t most; /* number of rows */
 	const double *least;
 	struct child *children; /* owned */
 	size_t n, room;
@@ -75,8 +75,8 @@ static struct sp_plot_box *add_box(struct layout *l, struct sp_plot_box box)
 	return &t->boxes[t->n++];
 }
 
-/* Lays the collected children out from x on, the largest first; w is what there is room for. owner: the box of their
- * caller, or SIZE_MAX. */
+/* Lays out the collected children from x on, the largest first; w: available width. owner: index of their caller's box,
+ * or SIZE_MAX. */
 static int place(struct layout *l, size_t owner, double x, double w, uint32_t depth)
 {
 	double sum = 0, scale, rest = 0;
@@ -129,7 +129,7 @@ static int lay_out(struct layout *l)
 {
 	if (roots(l))
 		return -1;
-	/* boxes grow while they are looked at: those of a row come after all of the row before */
+	/* boxes are added during the loop: those of a row come after all of the previous row */
 	for (size_t i = 0; i < l->t->n; i++) {
 		const struct sp_plot_box b = l->t->boxes[i];
 
@@ -228,7 +228,7 @@ void sp_plot_tip(char tip[SP_PLOT_TIP], const struct sp_plot_tree *t, const stru
 
 struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_box *b, enum sp_picture_theme t)
 {
-	if (b->path == SP_NONE) /* as viewer/src/draw/colour.ts has it: muted */
+	if (b->path == SP_NONE) /* muted, as in viewer/src/draw/colour.ts */
 		return t == SP_THEME_DARK ? (struct sp_colour){46, 48, 53} : (struct sp_colour){232, 234, 237};
 	return sp_module_colour(sp_module_of(&m->regions[m->paths[b->path].region]), t);
 }
@@ -236,7 +236,7 @@ struct sp_colour sp_plot_colour(const struct sp_model *m, const struct sp_plot_b
 int sp_plot_legend(struct sp_legend *l, const struct sp_plot_tree *t, const struct sp_model *m)
 {
 	l->bytes = t->shown.bytes;
-	/* what is not shown has no time here */
+	/* paths that are not shown have no time here */
 	for (size_t i = 0; i < m->n_paths; i++)
 		if (t->shown.values[i].excl > 0 &&
 		    sp_legend_add(l, sp_module_of(&m->regions[m->paths[i].region]), t->shown.values[i].excl))

@@ -38,7 +38,7 @@ struct sp_colour sp_mixed(struct sp_colour a, struct sp_colour b, double part)
 
 /* ---- texts ---- */
 
-/* Of the size of the font; a little more than the widest of the usual fonts needs. */
+/* Width relative to the font size; slightly more than the widest of the usual fonts needs. */
 static double character(const unsigned char *p)
 {
 	if (*p >= 0x80)
@@ -62,7 +62,7 @@ double sp_svg_wide(const char *text, double size)
 	return wide * size;
 }
 
-/* Fewer characters of a longer text say nothing. */
+/* Minimum characters of a shortened text; fewer are not useful. */
 enum { FEWEST = 6 };
 
 void sp_svg_fit(char out[SP_SVG_TEXT], struct sp_str text, double width, double size)
@@ -216,7 +216,7 @@ static size_t columns(double width)
 	return n > LEGEND_MOST ? LEGEND_MOST : n;
 }
 
-/* Two rows, whatever their number. */
+/* The number of entries in at most two rows. */
 static size_t shown(const struct sp_legend *l, double width)
 {
 	size_t most = 2 * columns(width);

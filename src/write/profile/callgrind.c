@@ -14,13 +14,14 @@
 struct callgrind {
 	struct sp_out out;
 	struct sp_graph g;
-	uint32_t *file_of; /* of each node */
-	char *named;       /* for each node 1: its name is written, 2: that of the file with this number is */
+	uint32_t *file_of; /* for each node */
+	/* for each node: bit 1, its name was written; bit 2, the name of the file with this number was written */
+	char *named;
 };
 
 static struct sp_graph_key key_of(const struct sp_region *r)
 {
-	if (r->kind == SP_REGION_ROOT) /* calls of functions for which no region could be made */
+	if (r->kind == SP_REGION_ROOT) /* calls of functions whose region could not be defined */
 		return (struct sp_graph_key){sp_text("???"), sp_text("<not defined>"), 0};
 	return (struct sp_graph_key){r->file.n ? r->file : sp_text("???"), r->name, r->line};
 }
@@ -30,7 +31,7 @@ static uint64_t whole_ns(double ns)
 	return ns > 0 ? (uint64_t)(ns + 0.5) : 0;
 }
 
-/* "field=(number) name" the first time, "field=(number)" from then on. */
+/* Writes "field=(number) name" at the first use, "field=(number)" afterwards. */
 static void put_name(struct callgrind *c, const char *field, uint32_t id, char bit, struct sp_str s)
 {
 	sp_out_text(&c->out, field);
@@ -70,7 +71,7 @@ static void put_node(struct callgrind *c, uint32_t id)
 		sp_out_byte(&c->out, ' ');
 		sp_out_u64(&c->out, callee->line);
 		sp_out_byte(&c->out, '\n');
-		/* the line of the call is not known: the caller's first one stands for it */
+		/* the line of the call is unknown: use the caller's first line */
 		put_cost(c, n->key.line, edge->outer);
 	}
 	sp_out_byte(&c->out, '\n');
@@ -124,7 +125,7 @@ int sp_write_callgrind(const struct sp_model *m, const char *path, const struct 
 	sp_pick_close(&k);
 	if (rc)
 		return -1;
-	/* a caller for everything: the tools find a function's inclusive cost by adding up what its callers say */
+	/* every function needs a caller: tools add up a function's inclusive cost from its callers */
 	c.g.nodes[0].key = (struct sp_graph_key){sp_text("???"), sp_text("<root>"), 0};
 	rc = number_files(&c, e);
 	if (rc == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One line for each call path: the names from the outermost in, `;` between them, a space, exclusive microseconds (or
- * bytes, as sp_stacks_metric() says). */
+/* One line for each call path: the names from the outermost in, separated by `;`, a space, exclusive microseconds (or
+ * bytes, see sp_stacks_metric()). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,9 +20,9 @@ struct folded {
 	struct sp_out out;
 	struct sp_arena arena;
 	const struct sp_model *m;
-	struct sp_str *names; /* of the regions, fit for a line */
-	double unit;          /* of a value: what one is, in that of a line */
-	double carry;         /* what rounding took from one line goes to the next ones, so that the sum stays right */
+	struct sp_str *names; /* names of the regions without line breaks and separators */
+	double unit;          /* factor from the model's unit to that of a line */
+	double carry;         /* the rounding error of a line is added to the next one, so that the sum is correct */
 };
 
 static void put_text(struct sp_out *out, struct sp_str s)
@@ -30,7 +30,7 @@ static void put_text(struct sp_out *out, struct sp_str s)
 	sp_out_line(out, s, ";:");
 }
 
-/* " [n=3, case=small]", of which only the last few where a parameter was set again and again in one call */
+/* Writes " [n=3, case=small]"; only the last few values if a parameter was set repeatedly in one call */
 static void put_values(struct folded *f, uint32_t value)
 {
 	uint32_t set[MOST_VALUES];
@@ -90,7 +90,7 @@ static int name_regions(struct folded *f, const struct sp_model *m, struct sp_er
 	return f->names ? 0 : sp_fail(e, ENOMEM, "out of memory");
 }
 
-/* What the lines say of each path. Owned; NULL: no memory. */
+/* The value of each path. The caller owns the array; NULL: no memory. */
 static double *find_values(struct folded *f, const struct sp_pick *k)
 {
 	const struct sp_model *m = f->m;

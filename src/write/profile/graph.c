@@ -16,10 +16,10 @@ struct walk {
 	const struct sp_model *m;
 	const struct sp_value *values;
 	bool resumed;
-	uint32_t *node_of;      /* of each region */
-	uint32_t *edge_of;      /* of each path on the stack */
-	struct sp_intern pairs; /* caller and callee to edge */
-	size_t room;            /* of g->edges */
+	uint32_t *node_of;      /* for each region */
+	uint32_t *edge_of;      /* for each path on the stack */
+	struct sp_intern pairs; /* table (caller, callee) -> edge */
+	size_t room;            /* capacity of g->edges */
 };
 
 static uint32_t node_for(struct sp_intern *keys, struct sp_graph_key k)
@@ -68,7 +68,7 @@ static int make_nodes(struct walk *w, sp_graph_key_fn *key)
 	return rc;
 }
 
-/* The edge between two nodes, SP_NONE when there is no memory. */
+/* Finds or adds the edge between two nodes; SP_NONE: no memory. */
 static uint32_t edge_for(struct walk *w, uint32_t caller, uint32_t callee)
 {
 	struct sp_graph *g = w->g;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The call tree folded into functions and calls between them, for formats that know no call paths. */
+/* The call tree folded into functions and calls between them, for formats without call paths. */
 #ifndef SP_WRITE_PROFILE_GRAPH_H
 #define SP_WRITE_PROFILE_GRAPH_H
 
@@ -10,14 +10,14 @@
 #include "model/str.h"
 #include "write/common/writer.h"
 
-/* What a format tells functions apart by. */
+/* The fields by which a format distinguishes functions. */
 struct sp_graph_key {
 	struct sp_str file, name;
 	uint32_t line;
 };
 
-/* Calls are visits, and resumptions where the format counts them. Primitive calls and total time leave out what happens
- * below the same function (of a node) or the same call (of an edge) further up in the same stack. */
+/* Calls are visits, plus resumptions if the format counts them. Primitive calls and total time exclude what happens
+ * below the same function (for a node) or the same call (for an edge) further up in the same stack. */
 struct sp_graph_sum {
 	uint64_t calls, primitive;
 	double own, total; /* ns */
@@ -25,25 +25,26 @@ struct sp_graph_sum {
 
 struct sp_graph_node {
 	struct sp_graph_key key;
-	uint32_t region; /* the first with that key */
+	uint32_t region; /* the first region with that key */
 	struct sp_graph_sum sum;
-	uint32_t callers, callees; /* first edges, SP_NONE: none */
-	uint32_t open;             /* while the tree is walked: how often on the stack */
-	bool seen;                 /* has time or calls, or calls something that has */
+	uint32_t callers, callees; /* first edges; SP_NONE: no edges */
+	uint32_t open;             /* during the walk of the tree: number of occurrences on the stack */
+	bool seen;                 /* it has time or calls, or calls such a function */
 };
 
 struct sp_graph_edge {
 	uint32_t caller, callee;
-	uint32_t next_caller, next_callee; /* in the lists of the callee's callers and the caller's callees */
+	/* next edge in the lists of the callee's callers and the caller's callees */
+	uint32_t next_caller, next_callee;
 	uint32_t open;
 	struct sp_graph_sum sum;
-	double outer; /* ns of the calls that found the callee nowhere in the stack */
+	double outer; /* ns of calls whose callee was nowhere else on the stack */
 };
 
 struct sp_graph {
 	struct sp_arena arena;
-	/* In the arena; some are not seen. Node 0 calls what nothing else calls; it is no function, has no key and no
-	 * numbers. */
+	/* In the arena; some are not `seen`. Node 0 is the caller of functions without a caller; it is not a function,
+	 * and has no key and no numbers. */
 	struct sp_graph_node *nodes;
 	size_t n_nodes;
 	struct sp_graph_edge *edges; /* owned */
@@ -52,7 +53,7 @@ struct sp_graph {
 
 typedef struct sp_graph_key sp_graph_key_fn(const struct sp_region *r);
 
-/* values: of each path. resumed: count resumptions as calls. */
+/* Folds the tree. values: for each path. resumed: count resumptions as calls. Returns 0, or -1 with e set. */
 int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_value *values, bool resumed,
                   sp_graph_key_fn *key, const struct sp_write_options *o, struct sp_err *e);
 void sp_graph_close(struct sp_graph *g);

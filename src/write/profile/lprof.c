@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What pickle.dump() makes of the LineStats of line_profiler, from which `python -m line_profiler` prints its tables:
- * {(file, first line, function): [(line, hits, time)…]} with times in nanoseconds. Protocol 4, which every Python 3.8
- * and later reads; without a memo and without frames, both of which are a pickle's own choice. */
+/* The output of pickle.dump() for line_profiler's LineStats, from which `python -m line_profiler` prints its tables:
+ * {(file, first line, function): [(line, hits, time)…]} with times in nanoseconds. Protocol 4, which Python 3.8 and
+ * later read, without memo and frames, which are optional. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ static void put_int(struct sp_out *out, uint64_t v)
 	} else if (v <= INT32_MAX) {
 		sp_out_byte(out, 'J');
 		put_bytes_of(out, v, 4);
-	} else { /* two's complement: a ninth byte keeps the highest bit from being a sign */
+	} else { /* two's complement: a ninth byte, so that the highest bit is not a sign */
 		sp_out_bytes(out, "\x8a\x09", 2);
 		put_bytes_of(out, v, 8);
 		sp_out_byte(out, 0);
@@ -53,7 +53,7 @@ static void put_real(struct sp_out *out, double v)
 		sp_out_byte(out, (char)(bits >> shift));
 }
 
-/* pickle refuses a string that is not UTF-8: such bytes become '?'. */
+/* pickle rejects a string that is not UTF-8: invalid bytes become '?'. */
 static void put_text(struct sp_out *out, struct sp_str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
@@ -79,7 +79,8 @@ static int compare(struct sp_str a, struct sp_str b)
 	return by ? by : a.n < b.n ? -1 : a.n > b.n;
 }
 
-/* line_profiler knows no modules: what differs in that alone (__main__ and __mp_main__) is one function. */
+/* line_profiler does not know modules: regions that differ only in the module (__main__ and __mp_main__) are one
+ * function. */
 static int by_function(const struct sp_region *p, const struct sp_region *q)
 {
 	int by = compare(p->file, q->file);
@@ -146,7 +147,7 @@ static void put_all(struct sp_out *out, const struct sp_model *m, const struct s
 	sp_out_text(out, "ub.");
 }
 
-/* Without lines of which nobody knows how often they ran: line_profiler divides by that. */
+/* Removes lines with unknown hits, because line_profiler divides by the hits. Returns the new number. */
 static size_t counted(struct sp_line *v, size_t n)
 {
 	size_t kept = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The profile format of pprof: https://github.com/google/pprof/blob/main/proto/profile.proto. A sample is a call path
- * in one thread with what was counted in it alone: calls, time, and each metric. Tables may come in any order, so
- * strings are written last, when all are known. */
+ * in one thread with its exclusive counts: calls, time, and each metric. Tables may have any order, so strings are
+ * written last, when all are known. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include "write/common/protobuf.h"
 #include "write/common/stacks.h"
 
-/* The numbers of the fields that are written, by messages. */
+/* Numbers of the fields that are written, by message. */
 enum profile {
 	PROFILE_TYPE = 1,
 	PROFILE_SAMPLE = 2,
@@ -41,12 +41,12 @@ enum location { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOC
 enum line { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4, FUNCTION_LINE = 5 };
 
-enum { CALLS, TIME, METRICS /* the first one's column */ };
-enum { MOST_LABELS = 8 /* parameters of a sample */, WRITTEN_AT = 1 << 18 /* bytes */ };
+enum { CALLS, TIME, METRICS /* index of the first metric's column */ };
+enum { MOST_LABELS = 8 /* maximum parameters of a sample */, WRITTEN_AT = 1 << 18 /* bytes */ };
 
 struct pprof {
 	struct sp_out out;
-	struct sp_proto k; /* what is not in out yet; its buffer is owned */
+	struct sp_proto k; /* the part of the message that is not in out yet; its buffer is owned */
 	const struct sp_model *m;
 	const struct sp_write_options *o;
 	struct sp_arena arena;
@@ -54,13 +54,13 @@ struct pprof {
 	bool no_memory;
 	struct sp_stacks stacks;
 	size_t width;
-	double *factor;       /* in the arena, as all below; of each metric */
-	double *values;       /* of a row */
-	uint64_t *own;        /* of the rows of a location and their metrics, without callees */
-	uint32_t *row;        /* of each path in the location: its place among the rows + 1; 0: none */
-	bool *used;           /* regions that a sample has; the last one is SP_STACKS_DEEPER */
-	uint32_t thread;      /* that is written; a location of the model */
-	uint64_t done, total; /* rows */
+	double *factor;       /* in the arena, as the arrays below; for each metric */
+	double *values;       /* of one row */
+	uint64_t *own;        /* rows of a location with their metrics, without callees */
+	uint32_t *row;        /* for each path in the location: its index among the rows + 1; 0: no row */
+	bool *used;           /* regions in samples; the last one is SP_STACKS_DEEPER */
+	uint32_t thread;      /* the current location */
+	uint64_t done, total; /* numbers of rows */
 };
 
 static uint64_t id_of(struct pprof *x, struct sp_intern *t, struct sp_str s)
@@ -76,9 +76,9 @@ static void put_string(struct pprof *x, unsigned field, struct sp_str s)
 	sp_proto_uint(&x->k, field, id_of(x, &x->strings, s));
 }
 
-/* ---- what the values are ---- */
+/* ---- units ---- */
 
-/* pprof knows these by name, and shows each in a larger unit where that is shorter. */
+/* The unit of a metric. pprof knows these names and shows numbers in larger units. */
 static struct sp_str unit_of(struct pprof *x, const struct sp_metric *metric, double *factor)
 {
 	const double power = pow(10, metric->exponent);
@@ -90,7 +90,7 @@ static struct sp_str unit_of(struct pprof *x, const struct sp_metric *metric, do
 		return sp_text("nanoseconds");
 	}
 	if (strcmp(metric->unit.p, "kB") == 0)
-		*factor *= 1024; /* as the kernel means it */
+		*factor *= 1024; /* the kernel's unit is KiB */
 	if (strcmp(metric->unit.p, "B") == 0 || strcmp(metric->unit.p, "kB") == 0)
 		return sp_text("bytes");
 	if (metric->exponent < 0) {
@@ -137,7 +137,7 @@ static void put_label(struct pprof *x, struct sp_str key, struct sp_str text, in
 	sp_proto_close(&x->k, label);
 }
 
-/* Of a parameter that several calls of the stack have, the innermost one's counts. */
+/* If several calls of the stack have a parameter, the innermost call's value counts. */
 static void put_parameters(struct pprof *x, uint32_t path)
 {
 	const struct sp_model *m = x->m;
@@ -201,7 +201,7 @@ static void put_sample(void *arg, const uint32_t *paths, size_t n, bool deeper, 
 	flush(x, WRITTEN_AT);
 }
 
-/* As sp_metric_paths() does it for all locations together. */
+/* Subtracts callees, as sp_metric_paths() does for all locations together. */
 static void without_callees(struct pprof *x, const struct sp_location *l)
 {
 	const struct sp_model *m = x->m;
@@ -248,9 +248,9 @@ static int put_thread(struct pprof *x, struct sp_err *e)
 	return 0;
 }
 
-/* ---- what samples refer to ---- */
+/* ---- tables ---- */
 
-/* Compiled functions are in the object with their module's name, all others are the interpreter's. */
+/* Compiled functions are in the object with their module's name, all others in the interpreter. */
 static uint64_t mapping_of(struct pprof *x, const struct sp_region *r)
 {
 	return r->kind == SP_REGION_NATIVE ? id_of(x, &x->objects, r->module) + 1 : 1;
@@ -262,7 +262,7 @@ static void put_mappings(struct pprof *x)
 		const size_t mapping = sp_proto_open(&x->k, PROFILE_MAPPING);
 		sp_proto_uint(&x->k, MAPPING_ID, i + 1);
 		put_string(x, MAPPING_FILE, (struct sp_str){x->objects.entries[i].p, x->objects.entries[i].n});
-		/* nothing is left for pprof to look up */
+		/* pprof has nothing to look up */
 		for (unsigned has = MAPPING_HAS; has <= MAPPING_HAS_LAST; has++)
 			sp_proto_uint(&x->k, has, 1);
 		sp_proto_close(&x->k, mapping);
@@ -285,7 +285,7 @@ static void put_function(struct pprof *x, uint64_t id, const struct sp_region *r
 	const size_t function = sp_proto_open(&x->k, PROFILE_FUNCTION);
 	sp_proto_uint(&x->k, FUNCTION_ID, id);
 	put_string(x, FUNCTION_NAME, name);
-	/* no system name: pprof would take <module> for arguments of a template, and away */
+	/* no system name: pprof would remove <module> as template arguments */
 	put_string(x, FUNCTION_FILE, r->file);
 	sp_proto_uint(&x->k, FUNCTION_LINE, r->line);
 	sp_proto_close(&x->k, function);
@@ -313,7 +313,7 @@ static void put_strings(struct pprof *x)
 
 /* ---- the file ---- */
 
-/* The interpreter, or what else was started. */
+/* The interpreter, or the program that was started. */
 static struct sp_str program(const struct sp_process *p)
 {
 	for (size_t i = 0; i < p->metas; i++)

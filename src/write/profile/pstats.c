@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What marshal.dump() makes of the dictionary that Python's pstats module keeps; the marshal types used are the same in
+/* The output of marshal.dump() for the dictionary of Python's pstats module. It uses marshal types that are the same in
  * every Python 3: no references, no interned or short strings. */
 #include <errno.h>
 #include <math.h>
@@ -57,7 +57,7 @@ static void put_tuple(struct sp_out *out, uint32_t n)
 	put_32(out, n);
 }
 
-/* marshal refuses a string that is not UTF-8: such bytes become '?'. */
+/* marshal rejects a string that is not UTF-8: invalid bytes become '?'. */
 static void put_text(struct sp_out *out, struct sp_str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
@@ -84,8 +84,8 @@ static void put_key(struct sp_out *out, const struct sp_graph_key *k)
 	put_text(out, k->name);
 }
 
-/* What code.co_name was: the last part of the qualified name. What a label put behind it stays: "C.f(x=0.5)" is
- * "f(x=0.5)". One that begins with a bracket, "[C.f][x.py]", is one name. */
+/* Reconstructs code.co_name: the last part of the qualified name, with a label after it: "C.f(x=0.5)" becomes
+ * "f(x=0.5)". A name that begins with a bracket, "[C.f][x.py]", is kept. */
 static struct sp_str last_part(struct sp_str s)
 {
 	size_t begin = 0;
@@ -104,7 +104,7 @@ struct sp_graph_key sp_pstats_key(const struct sp_region *r)
 
 	if (r->kind == SP_REGION_COLLAPSED)
 		none.name = sp_text("<collapsed call paths>");
-	if (r->kind == SP_REGION_ROOT) /* calls of functions for which no region could be made */
+	if (r->kind == SP_REGION_ROOT) /* calls of functions whose region could not be defined */
 		none.name = sp_text("<not defined>");
 	if (r->kind == SP_REGION_NATIVE || r->kind == SP_REGION_IO || r->kind == SP_REGION_OFF ||
 	    r->kind == SP_REGION_MPI)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table that cProfile's print_stats(sort="time") prints: functions by internal time, files without directories. */
+/* The table of cProfile's print_stats(sort="time"): functions by internal time, files without directories. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static struct sp_graph_key key_of(const struct sp_region *r)
 	return key;
 }
 
-/* Equal times stay in the order that the pstats file has. */
+/* Equal times keep the order of the pstats file. */
 static int by_time(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -46,7 +46,7 @@ static void put_seconds(struct sp_out *out, double ns, uint64_t by)
 		sp_out_text(out, "         ");
 }
 
-/* "file:12(name)"; what has no place is its name, and "<built-in …>" is "{built-in …}" */
+/* Writes "file:12(name)"; without a source location only the name, with "{built-in …}" for "<built-in …>" */
 static void put_name(struct sp_out *out, const struct sp_graph_key *k)
 {
 	struct sp_str name = k->name;

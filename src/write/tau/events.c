@@ -13,7 +13,7 @@
 #include "write/common/scorep.h"
 #include "write/tau/tau.h"
 
-/* Counters come first, then these, then one for each node that messages are sent to. */
+/* Counters come first, then these, then one for each node to which messages are sent. */
 enum { SENT, RECEIVED, COLLECTIVE_SENT, COLLECTIVE_RECEIVED, PUT, GOT, READ, WRITTEN, FIXED };
 static const char *const fixed[FIXED] = {
     "Message size sent to all nodes",
@@ -25,7 +25,7 @@ static const char *const fixed[FIXED] = {
     "Bytes Read",
     "Bytes Written",
 };
-enum { BATCH = 1024, IO_READ = 0, IO_WRITE = 1 }; /* modes of struct sp_io */
+enum { BATCH = 1024, IO_READ = 0, IO_WRITE = 1 }; /* modes in struct sp_io */
 
 static struct sp_str name_of(struct sp_tau *t, size_t i)
 {
@@ -40,7 +40,7 @@ static struct sp_str name_of(struct sp_tau *t, size_t i)
 	return sp_tau_text(&t->arena, sp_text(text));
 }
 
-/* Counters that TAU calls the same are one event. */
+/* Counters with the same name in TAU are one event. */
 static int number_names(struct sp_tau_events *v, struct sp_tau *t, size_t n)
 {
 	struct sp_intern known = {.arena = &t->arena};
@@ -96,7 +96,7 @@ static void trigger(struct sp_tau_events *v, size_t what, double value)
 	to->sumsq += value * value;
 }
 
-/* The node of a message's other side, or SP_NONE. */
+/* The node of the other process of a message, or SP_NONE. */
 static uint32_t node_of(const struct sp_tau *t, const struct sp_mpi *x)
 {
 	const uint32_t process = x->peers && x->peer < x->peers->n ? x->peers->processes[x->peer] : SP_NONE;

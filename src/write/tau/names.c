@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What TAU calls functions, call paths and processes. */
+/* TAU's names of functions, call paths and processes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "model/str.h"
 #include "write/tau/tau.h"
 
-/* All names of call paths together; where they would take more, the longest are shortened first. */
+/* Limit of all names of call paths together; the longest names are shortened first. */
 #define MOST_BYTES (UINT64_C(1) << 30)
-/* A single function's share of a call path's name. */
+/* Maximum length of one function in the name of a call path. */
 enum { MOST_FUNCTION = SP_TAU_NAME / 4, LEAST_PATH = 1024 };
 
 const char *const sp_tau_groups[SP_TAU_GROUPS] = {"TAU_DEFAULT", "TAU_PYTHON", "TAU_USER",    "TAU_IO",
@@ -24,11 +24,11 @@ const char *const sp_tau_groups[SP_TAU_GROUPS] = {"TAU_DEFAULT", "TAU_PYTHON", "
 struct builder {
 	struct sp_tau *t;
 	struct sp_intern names; /* of functions */
-	struct sp_intern pairs; /* a call path's caller and last function */
-	uint32_t *file_of;      /* of each function: the region that gave it its name */
+	struct sp_intern pairs; /* (caller's call path, last function) */
+	uint32_t *file_of;      /* for each function: the region that gave it its name */
 	size_t room;
-	uint64_t *bytes; /* of each path's name, had it all functions in it */
-	uint64_t limit;  /* of bytes: what is longer is not named */
+	uint64_t *bytes; /* for each path: length of its name with all functions */
+	uint64_t limit;  /* of bytes; longer names are shortened */
 };
 
 size_t sp_tau_bytes(struct sp_str s)
@@ -40,7 +40,8 @@ size_t sp_tau_bytes(struct sp_str s)
 	return n;
 }
 
-/* Copies s as one line of UTF-8 without quotes; "=>", which divides call paths, becomes "->". Returns the end. */
+/* Copies s as one line of UTF-8 without quotes; "=>", which separates functions of call paths, becomes "->". Returns
+ * the end. */
 static char *clean(char *to, struct sp_str s, size_t most)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
@@ -142,8 +143,8 @@ static bool is_ours(struct sp_str name)
 	return false;
 }
 
-/* "solver:step [{solver.py}{12}]", "MPI_Send()". The file is in it without its directories, as TAU's Python writes it;
- * whole: with them. */
+/* Makes "solver:step [{solver.py}{12}]" or "MPI_Send()". The file has no directory, as in TAU's Python names; whole:
+ * with the directory. */
 static struct sp_str name_region(struct builder *b, const struct sp_region *r, bool whole)
 {
 	char *p = sp_arena_alloc(&b->t->arena, MOST_FUNCTION + 64);
@@ -168,7 +169,8 @@ static bool same_file(const struct sp_region *a, const struct sp_region *b)
 	return a->file.n == b->file.n && memcmp(a->file.p, b->file.p, a->file.n) == 0;
 }
 
-/* Regions that TAU would take for one because their files are called the same have the files' directories too. */
+/* The function of a region. Regions that would have equal names because their files have equal names get names with
+ * directories. */
 static uint32_t function_of(struct builder *b, uint32_t region)
 {
 	const struct sp_region *r = &b->t->m->regions[region];
@@ -181,7 +183,7 @@ static uint32_t function_of(struct builder *b, uint32_t region)
 	return name.p ? add_function(b, name, group_of(r), false, region) : SP_NONE;
 }
 
-/* "solver:step [{solver.py}{12}] [ <n> = <5> ]", the parameter that was set first in front. */
+/* Makes "solver:step [{solver.py}{12}] [ <n> = <5> ]"; the parameter that was set first comes first. */
 static uint32_t with_parameters(struct builder *b, uint32_t function, uint32_t value)
 {
 	const struct sp_model *m = b->t->m;
@@ -228,7 +230,7 @@ static int name_functions(struct builder *b)
 
 /* ---- call paths ---- */
 
-/* What a name may take so that a recursion a thousand deep does not fill the disk. */
+/* Finds the length limit of a name, so that a deep recursion does not fill the disk. */
 static void find_limit(struct builder *b)
 {
 	const struct sp_tau *t = b->t;
@@ -268,7 +270,7 @@ static int make_callpaths(struct builder *b)
 	struct sp_tau *t = b->t;
 
 	find_limit(b);
-	t->n_callpaths = 1; /* the program's is zero already */
+	t->n_callpaths = 1; /* the program's entry is already zero */
 	for (uint32_t p = 1; p < t->m->n_paths; p++) {
 		t->callpath[p] = callpath_of(b, p);
 		if (t->callpath[p] == SP_NONE)
@@ -277,7 +279,7 @@ static int make_callpaths(struct builder *b)
 	return 0;
 }
 
-/* Marks the paths with no caller of the same function, so that a recursion's time is taken once. */
+/* Marks the paths without a caller of the same function, so that the time of a recursion is counted once. */
 static int find_outermost(struct sp_tau *t)
 {
 	const struct sp_path *paths = t->m->paths;
@@ -308,7 +310,7 @@ static int find_outermost(struct sp_tau *t)
 
 /* ---- nodes ---- */
 
-/* Ranks come first, those of one MPI_COMM_WORLD behind the other. */
+/* Numbers the nodes: ranks come first, one MPI_COMM_WORLD after the other. */
 static void number_nodes(struct sp_tau *t)
 {
 	const struct sp_model *m = t->m;
@@ -340,7 +342,7 @@ static void find_columns(struct sp_tau *t)
 			}
 }
 
-/* ---- all of it ---- */
+/* ---- interface ---- */
 
 static int allocate(struct builder *b)
 {

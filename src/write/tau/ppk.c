@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ParaProf's packed profile: the same rows as in TAU's text profiles, in one file, big-endian as Java writes it, and
- * gzipped where zlib is there. What its tables name must be known before the first number is written, so that traces
- * are read twice. */
+/* ParaProf's packed profile: the rows of TAU's text profiles in one file, big-endian as in Java, and gzipped if zlib is
+ * available. The tables come before the first number, so traces are read twice. */
 #include <errno.h>
 #include <stdlib.h>
 #ifdef SP_HAVE_ZLIB
@@ -21,7 +20,7 @@ struct packed {
 	struct sp_tau_values values;
 	struct sp_tau_events events;
 	struct sp_out out;
-	uint32_t *number_of_slot, *number_of_event; /* in the file; SP_NONE: not in it */
+	uint32_t *number_of_slot, *number_of_event; /* numbers in the file; SP_NONE: not in the file */
 	bool groups[SP_TAU_GROUPS];
 	bool measuring; /* nothing is written, only counted */
 	uint64_t measured;
@@ -52,7 +51,7 @@ static void flush(struct packed *x, int how)
 		char *to = sp_out_room(&x->out, BUFFER);
 		x->z.next_out = (unsigned char *)to;
 		x->z.avail_out = BUFFER;
-		deflate(&x->z, how); /* fails only if its state is damaged */
+		deflate(&x->z, how); /* can fail only if its state is damaged */
 		x->out.n += BUFFER - x->z.avail_out;
 	} while (x->z.avail_out == 0);
 	x->n = 0;
@@ -117,7 +116,7 @@ static void put_real(struct packed *x, double v)
 	put_big(x, bits, 8);
 }
 
-/* A character beyond U+FFFF as its two surrogates. */
+/* Writes a character beyond U+FFFF as two surrogates. */
 static void put_surrogates(struct packed *x, const unsigned char *p)
 {
 	const uint32_t c = ((uint32_t)(p[0] & 7) << 18 | (uint32_t)(p[1] & 63) << 12 | (uint32_t)(p[2] & 63) << 6 |
@@ -132,7 +131,7 @@ static void put_surrogates(struct packed *x, const unsigned char *p)
 	}
 }
 
-/* s is UTF-8 without NUL, and not too long. */
+/* s must be UTF-8 without NUL, of at most SP_TAU_NAME bytes. */
 static void put_utf(struct packed *x, struct sp_str s)
 {
 	put_big(x, sp_tau_bytes(s), 2);
@@ -155,7 +154,7 @@ static void put_place(struct packed *x, uint32_t location)
 	put_int(x, location - x->t.m->processes[l->process].first_location);
 }
 
-/* ---- what there is ---- */
+/* ---- choice of rows and events ---- */
 
 static uint32_t number(uint32_t *numbers, size_t n)
 {
@@ -176,7 +175,7 @@ static void mark_groups(struct packed *x, uint32_t slot)
 	x->groups[SP_TAU_CALLPATH] |= slot >= x->t.n_functions;
 }
 
-/* Marks the rows and events that some thread has. */
+/* Marks the rows and events that occur in a thread. */
 static int find_used(struct packed *x, const struct sp_write_options *o, struct sp_err *e)
 {
 	const uint32_t first = x->t.k.first, n = x->t.k.end - first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TAU's text profiles: profile.NODE.0.THREAD for each thread; with metrics in a directory for each of them. */
+/* TAU's text profiles: profile.NODE.0.THREAD for each thread; with metrics, in a separate directory for each metric. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct text {
 	struct sp_tau_values values;
 	struct sp_tau_events events;
 	struct sp_out out;
-	char **dirs; /* in the arena; of each column */
+	char **dirs; /* in the arena; for each column */
 };
 
 /* ---- directories ---- */
@@ -91,7 +91,7 @@ static void put_xml_run(struct sp_out *out, const char *p, size_t n)
 		sp_out_text(out, "]]>");
 }
 
-/* A newline would end the line that all metadata is in. */
+/* Writes a text without newlines, because all metadata must be in one line. */
 static void put_xml(struct sp_out *out, struct sp_str s)
 {
 	const char *end = s.p + s.n, *p = s.p, *newline;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A profile as TAU has it, which both of its formats are written from.
+/* A profile in TAU's structure, from which both of its formats are written.
  *
- * TAU knows functions by their name alone, and has two rows for what we have as one: a flat one for the function, and
- * one for the call path, whose name is that of all functions in it: ".TAU application => main => step". A function that
- * got values of parameters has a flat row for each of them as well. All these rows are slots here: functions first,
- * then call paths. */
+ * TAU identifies functions by their names, and has two rows for each: a flat row for the function, and one for each
+ * call path, whose name contains all its functions: ".TAU application => main => step". A function with values of
+ * parameters also has a flat row for each value. All these rows are slots here: functions first, then call paths. */
 #ifndef SP_WRITE_TAU_TAU_H
 #define SP_WRITE_TAU_TAU_H
 
@@ -13,7 +12,7 @@
 #include "model/str.h"
 #include "write/common/out.h"
 
-/* Bytes of a name in modified UTF-8; .ppk has two bytes for its length. */
+/* Maximum bytes of a name in modified UTF-8; .ppk stores the length in two bytes. */
 enum { SP_TAU_NAME = 64000 };
 #define SP_TAU_ARROW " => "
 
@@ -30,78 +29,80 @@ enum sp_tau_group {
 extern const char *const sp_tau_groups[SP_TAU_GROUPS];
 
 struct sp_tau_function {
-	struct sp_str name; /* UTF-8 of one line, without quotes and arrows */
-	uint32_t bytes;     /* in modified UTF-8 */
+	struct sp_str name; /* one line of UTF-8, without quotes and arrows */
+	uint32_t bytes;     /* length in modified UTF-8 */
 	uint8_t group;      /* enum sp_tau_group */
-	bool parameter;     /* the calls of a function with one value of a parameter */
+	bool parameter;     /* calls of a function with one value of a parameter */
 };
 
 struct sp_tau_callpath {
-	uint32_t above;    /* number of the call path; 0: the program */
-	uint32_t function; /* the last one */
+	uint32_t above;    /* number of the caller's call path; 0: the program */
+	uint32_t function; /* index of the last function */
 };
 
 struct sp_tau {
 	const struct sp_model *m;
 	struct sp_pick k;
 	struct sp_arena arena;
-	struct sp_tau_function *functions; /* 0: the program; SP_TAU_DEEPER: what is too deep to be named */
+	struct sp_tau_function *functions; /* 0: the program; SP_TAU_DEEPER: calls that are too deep for a name */
 	uint32_t n_functions;
 	struct sp_tau_callpath *callpaths; /* 0: the program, which has no row */
 	uint32_t n_callpaths;
-	uint32_t *function, *labelled, *callpath; /* of each path of the model; labelled: with its parameters */
-	uint8_t *outermost; /* of each path: SP_TAU_FUNCTION, SP_TAU_LABELLED: no caller is the same */
-	uint32_t *node;     /* of each process: its rank, or a number behind all ranks */
+	uint32_t *function, *labelled, *callpath; /* for each path of the model; labelled: with its parameters */
+	/* bits for each path, SP_TAU_FUNCTION, SP_TAU_LABELLED: no caller has the same function */
+	uint8_t *outermost;
+	uint32_t *node; /* for each process: its rank, or a number after all ranks */
 	uint32_t n_nodes;
-	uint32_t *metrics;  /* of each column but TIME: the model's metric; one that nothing was counted of has none */
+	/* for each column except TIME: the model's metric; metrics without counts have no column */
+	uint32_t *metrics;
 	uint32_t n_columns; /* TIME and the metrics */
-	char *name;         /* room of sp_tau_slot_name() */
+	char *name;         /* buffer of sp_tau_slot_name() */
 };
 enum { SP_TAU_FUNCTION = 1, SP_TAU_LABELLED = 2 };
-enum { SP_TAU_DEEPER = 1 }; /* a function */
+enum { SP_TAU_DEEPER = 1 }; /* index of a function */
 
-/* 0, or -1 with e set; sp_tau_close() either way. */
+/* Returns 0, or -1 with e set; call sp_tau_close() in both cases. */
 int sp_tau_open(struct sp_tau *t, const struct sp_model *m, const struct sp_write_options *o, struct sp_err *e);
 void sp_tau_close(struct sp_tau *t);
 
-/* A text that others than us made, fit for both formats: one line of UTF-8 of at most SP_TAU_NAME bytes, without
- * quotes. p NULL: no memory. */
+/* Converts a text to one that both formats accept: one line of UTF-8 of at most SP_TAU_NAME bytes, without quotes. p
+ * NULL: no memory. */
 struct sp_str sp_tau_text(struct sp_arena *arena, struct sp_str s);
-size_t sp_tau_bytes(struct sp_str s); /* in modified UTF-8; s is UTF-8 */
+size_t sp_tau_bytes(struct sp_str s); /* length in modified UTF-8; s must be UTF-8 */
 
 static inline uint32_t sp_tau_slots(const struct sp_tau *t)
 {
 	return t->n_functions + t->n_callpaths;
 }
-/* The function that a slot is about: a call path's last one. */
+/* The function of a slot; for a call path, its last one. */
 uint32_t sp_tau_slot_function(const struct sp_tau *t, uint32_t slot);
-struct sp_str sp_tau_slot_name(struct sp_tau *t, uint32_t slot); /* until the next call */
+struct sp_str sp_tau_slot_name(struct sp_tau *t, uint32_t slot); /* valid until the next call */
 
-/* Column 0 is TIME. */
+/* The name of a column; column 0 is TIME. */
 struct sp_str sp_tau_column(const struct sp_tau *t, uint32_t column);
 
 /* ---- the numbers of one thread ---- */
 
 struct sp_tau_pair {
-	double excl, incl; /* microseconds; metrics as they were counted */
+	double excl, incl; /* microseconds; metrics in their own unit */
 };
 
 struct sp_tau_values {
-	double *calls, *subrs;     /* owned; of each slot */
+	double *calls, *subrs;     /* owned; for each slot */
 	struct sp_tau_pair *pairs; /* owned; n_columns for each slot */
-	uint32_t *slots;           /* owned; those that have a row, ascending */
+	uint32_t *slots;           /* owned; slots that have a row, ascending */
 	size_t n;
-	/* while a column is added up */
+	/* while a column is summed up */
 	bool *used;
-	uint32_t *row_of; /* of each path: row + 1 */
-	double *below;    /* of each row: what its callees have */
+	uint32_t *row_of; /* for each path: row + 1 */
+	double *below;    /* for each row: sum of its callees */
 	struct sp_tau_pair *of_row;
 };
 int sp_tau_values_open(struct sp_tau_values *v, const struct sp_tau *t, struct sp_err *e);
 void sp_tau_values_close(struct sp_tau_values *v);
 void sp_tau_values_read(struct sp_tau_values *v, const struct sp_tau *t, uint32_t location);
 
-/* ---- its user events ---- */
+/* ---- user events of one thread ---- */
 
 struct sp_tau_event {
 	uint64_t n;
@@ -111,18 +112,18 @@ struct sp_tau_event {
 struct sp_tau_events {
 	struct sp_str *names; /* in the arena of sp_tau */
 	uint32_t n_names;
-	uint32_t *number;            /* owned; of each counter, then of what we count: its name */
-	struct sp_tau_event *events; /* owned; of each name */
-	uint32_t *seen;              /* owned; those that happened in this thread */
+	uint32_t *number;            /* owned; for each counter, then for each built-in event: index of its name */
+	struct sp_tau_event *events; /* owned; for each name */
+	uint32_t *seen;              /* owned; events that occurred in this thread */
 	uint32_t n;
-	uint32_t io_handle, io_mode; /* the operation on files that began last */
+	uint32_t io_handle, io_mode; /* the last I/O operation that began */
 };
 int sp_tau_events_open(struct sp_tau_events *v, struct sp_tau *t, struct sp_err *e);
 void sp_tau_events_close(struct sp_tau_events *v);
-/* Reads the thread's trace; without one there are no events. */
+/* Reads the thread's trace; without a trace there are no events. Returns 0, or -1 with e set. */
 int sp_tau_events_read(struct sp_tau_events *v, const struct sp_tau *t, uint32_t location, struct sp_err *e);
 
-/* ---- what TAU says about a thread ---- */
+/* ---- TAU's metadata of a thread ---- */
 
 enum { SP_TAU_METADATA = 24, SP_TAU_NUMBER = 40 };
 struct sp_tau_metadata {

@@ -66,10 +66,11 @@ static void clear(struct sp_tau_values *v, const struct sp_tau *t)
 	v->n = 0;
 }
 
-/* The slots that a path is part of: its function, that with its parameters, its call path; SP_NONE: it has none. */
+/* The slots to which a path adds: its function, the function with its parameters, its call path; SP_NONE: no such
+ * slot. */
 struct place {
 	uint32_t function, labelled, callpath;
-	bool entered; /* the call path is not its caller's as well, which that of all too deep is */
+	bool entered; /* the call path differs from its caller's; calls that are too deep share one */
 };
 
 static struct place place_of(const struct sp_tau *t, uint32_t path)
@@ -85,7 +86,7 @@ static struct place place_of(const struct sp_tau *t, uint32_t path)
 	return p;
 }
 
-/* to: v->calls or v->subrs */
+/* Counts calls; to: v->calls or v->subrs */
 static void count(struct sp_tau_values *v, double *to, uint32_t slot, double calls)
 {
 	if (slot == SP_NONE)
@@ -120,7 +121,7 @@ static struct sp_tau_pair time_of(const struct sp_value *v)
 	return (struct sp_tau_pair){v->excl * 1e-3, v->incl * 1e-3};
 }
 
-/* A frame that was open at the end has not counted yet, but what it called has. */
+/* A frame that was open at the end has counted nothing, but its callees have. */
 static struct sp_tau_pair metric_of(const struct sp_metric *metric, uint64_t value, double below)
 {
 	double v = (double)value;
@@ -130,7 +131,7 @@ static struct sp_tau_pair metric_of(const struct sp_metric *metric, uint64_t val
 	return (struct sp_tau_pair){fmax(0, v - below), fmax(v, below)};
 }
 
-/* Of each row, callees first; returns what all calls of the program itself have. */
+/* Reads a column of all rows, callees first. Returns the inclusive sum of the calls directly below the program. */
 static double read_rows(struct sp_tau_values *v, const struct sp_tau *t, const struct sp_location *l, uint32_t column)
 {
 	const struct sp_model *m = t->m;
@@ -217,7 +218,7 @@ void sp_tau_values_read(struct sp_tau_values *v, const struct sp_tau *t, uint32_
 		add_column(v, t, location, c);
 	for (size_t i = 0; i < l->values; i++)
 		v->row_of[rows[i].path] = 0;
-	/* readers leave out rows without calls: what was running before recording began is called once */
+	/* readers ignore rows without calls: what was running before recording began gets one call */
 	for (size_t i = 0; i < v->n; i++)
 		if (v->calls[v->slots[i]] <= 0)
 			v->calls[v->slots[i]] = 1;

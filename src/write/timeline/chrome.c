@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chrome's trace events in JSON. Times are microseconds from the begin of the trace, with three decimals. What the form
- * has no place for is kept as it can be: tasks are asynchronous slices, counts of threads have the thread in their
- * name, the place of a function is an argument of its call. */
+/* Chrome's trace events in JSON. Times are microseconds since the begin of the trace, with three decimals. Data without
+ * a place in this format are written differently: tasks are asynchronous slices, counts of threads have the thread in
+ * their name, the source location of a function is an argument of its call. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -15,7 +15,7 @@
 struct chrome {
 	struct sp_timeline t;
 	struct sp_out out;
-	uint32_t location; /* SP_NONE: none */
+	uint32_t location; /* SP_NONE: no location */
 	bool comma;
 };
 
@@ -74,7 +74,7 @@ static void put_text(struct chrome *x, const char *key, struct sp_str s)
 	sp_out_json(&x->out, s);
 }
 
-/* "FILE:LINE" */
+/* Writes "FILE:LINE" */
 static void put_place(struct chrome *x, const struct sp_region *r)
 {
 	sp_out_text(&x->out, "\"source\":\"");
@@ -99,7 +99,7 @@ static void put_note(struct chrome *x, const struct sp_note *note)
 		sp_out_f(&x->out, "%" PRId64, note->u.sint);
 }
 
-/* r: a region whose place is told, or NULL. */
+/* r: a region whose source location is written, or NULL. */
 static void put_args(struct chrome *x, const struct sp_region *r, const struct sp_note *notes, size_t n)
 {
 	const bool place = r && r->file.n;
@@ -157,7 +157,7 @@ static void put_category(struct chrome *x, const struct sp_mark *mark)
 	sp_out_byte(&x->out, '"');
 }
 
-/* An arrow begins at the slice that was begun last, and ends in the one that is open then. */
+/* Writes one end of an arrow. It begins at the slice that began last, and ends in the slice that is open then. */
 static void put_flow(struct chrome *x, const struct sp_mark *mark, const struct sp_flow *f)
 {
 	begin(x, f->in ? "f" : "s");
@@ -169,7 +169,7 @@ static void put_flow(struct chrome *x, const struct sp_mark *mark, const struct 
 	end(x);
 }
 
-/* How a mark begins: what it is, and where. */
+/* Writes the first members of a mark: its kind and its track. */
 static void put_head(struct chrome *x, const struct sp_mark *mark)
 {
 	static const char *const calls[] = {[SP_MARK_BEGIN] = "B", [SP_MARK_END] = "E", [SP_MARK_INSTANT] = "i"};
@@ -191,7 +191,7 @@ static void put_head(struct chrome *x, const struct sp_mark *mark)
 		                                                    : ",\"pid\":0,\"s\":\"g\"");
 }
 
-/* With the task's name, which its slices have not. */
+/* Writes the arguments with the task's name, which its slices do not have. */
 static void put_task_args(struct chrome *x, const struct sp_mark *mark, const struct sp_region *r)
 {
 	struct sp_note notes[4] = {{.name = sp_text("task"), .nth = 1, .kind = SP_NOTE_TEXT, .u.text = mark->on->name}};
@@ -240,7 +240,7 @@ static void put_count(void *to, const struct sp_track *t, uint64_t time, double 
 	sp_out_text(&x->out, "\",\"args\":{\"value\":");
 	if (isfinite(value))
 		sp_out_f(&x->out, "%.17g}", value);
-	else /* which JSON has no numbers for */
+	else /* JSON cannot represent them */
 		sp_out_text(&x->out, isnan(value) ? "\"NaN\"}" : value > 0 ? "\"Infinity\"}" : "\"-Infinity\"}");
 	end(x);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* File I/O: what is said of the calls that did it. */
+/* File I/O: the notes of the calls that did it. */
 #include "model/event.h"
 #include "model/file.h"
 #include "model/model.h"

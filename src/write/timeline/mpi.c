@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI: arrows from the calls that send messages to the moments in which they are received, and what is said of calls.
- * What is in memory here grows with the messages, as wherever they are matched, and not with the other events. */
+/* MPI: arrows from the calls that send messages to the events that receive them, and notes of calls. Memory grows with
+ * the number of messages, not with that of other events. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,8 +14,8 @@
 /* One end of a message that was sent and received. */
 struct sp_timeline_flow {
 	uint32_t location, message; /* message: index */
-	uint64_t time;              /* of the call that sends; in which it was received */
-	uint32_t used;              /* of the first one of equal receives: how many are shown */
+	uint64_t time;              /* begin of the call that sends; or time of the event that receives */
+	uint32_t used;              /* of the first one of equal receives: number of those that were already shown */
 	bool in;
 };
 
@@ -32,7 +32,7 @@ static const struct sp_message *message_of(const struct sp_messages *x, const st
 			return (a) < (b) ? -1 : 1;                                                                     \
 	} while (0)
 
-/* Ends that an event cannot tell apart are equal. */
+/* Ends are equal if an event cannot distinguish them. */
 static int compare(const struct sp_messages *x, const struct sp_timeline_flow *a, const struct sp_timeline_flow *b)
 {
 	const struct sp_message *p = message_of(x, a), *q = message_of(x, b);
@@ -94,7 +94,7 @@ void sp_timeline_unmatch(struct sp_timeline *t)
 	sp_messages_free(&t->messages);
 }
 
-/* The ends at a time of the location being read. next_flow moves on to the first of them. */
+/* The number of ends at a time of the current location. Moves next_flow to the first of them. */
 static size_t ends_at(struct sp_timeline *t, uint64_t time)
 {
 	size_t i = t->next_flow, n = 0;
@@ -108,7 +108,8 @@ static size_t ends_at(struct sp_timeline *t, uint64_t time)
 	return n;
 }
 
-/* Those of messages sent by the call that began then, once. For free(); NULL: there are none, or no memory. */
+/* The ends of the messages sent by the call that began at this time, without duplicates. To be freed with free(); NULL:
+ * no messages, or no memory. */
 static struct sp_flow *sent_at(struct sp_timeline *t, uint64_t time, size_t *n)
 {
 	const size_t ends = ends_at(t, time);
@@ -145,7 +146,7 @@ bool sp_timeline_mpi_enter(struct sp_timeline *t, const struct sp_event *ev)
 	return true;
 }
 
-/* The message that an event received; NULL: it is not known who sent it. */
+/* The message that an event received; NULL: unknown sender. */
 static const struct sp_timeline_flow *received(struct sp_timeline *t, const struct sp_event *ev)
 {
 	const struct sp_mpi *x = ev->u.mpi;
@@ -175,7 +176,7 @@ static const struct sp_timeline_flow *received(struct sp_timeline *t, const stru
 	return found;
 }
 
-/* ---- what is said of a call ---- */
+/* ---- notes of calls ---- */
 
 static struct sp_str comm_name(const struct sp_model *m, uint32_t comm)
 {
@@ -322,7 +323,7 @@ void sp_timeline_mpi(struct sp_timeline *t, const struct sp_event *ev)
 	case SP_EVENT_RMA_COLLECTIVE_END:
 		say_collective(t, ev);
 		break;
-	case SP_EVENT_COLLECTIVE_BEGIN: /* say no more than the call's name */
+	case SP_EVENT_COLLECTIVE_BEGIN: /* these events add nothing to the call's name */
 	case SP_EVENT_RMA_COLLECTIVE_BEGIN:
 		break;
 	case SP_EVENT_COMM_CREATE:

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Perfetto's own format: one message Trace, whose packets come in sequences, here one for each thread. What the packets
- * of a sequence have in common is said once at its begin, names are said before their first use in it, and times are
- * counted from the packet before: a call takes a packet of some 18 bytes, its return one of 11.
+/* Perfetto's format: a message Trace, whose packets are in sequences, here one for each thread. Common data of a
+ * sequence are written once at its begin, names are written before their first use in it, and times are relative to the
+ * previous packet: a call takes a packet of about 18 bytes, its return one of 11.
  * https://perfetto.dev/docs/reference/trace-packet-proto has the fields by their numbers.
  *
- * Packets of events have no sequence_flags: whoever reads a TrackEvent takes for granted that it needs the state of its
- * sequence. */
+ * Packets of events have no sequence_flags: readers assume that a TrackEvent needs the state of its sequence. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,22 +23,22 @@
 #include "write/timeline/perfetto_fields.h"
 #include "write/timeline/timeline.h"
 
-/* A function whose name was said in the sequence with that number. */
+/* A function; `sequence` is the last one in which its name was written. */
 struct function {
 	uint32_t sequence;
 	uint32_t id;
 	uint8_t n;
-	char enter[23]; /* the packet of a call from its event on */
+	char enter[23]; /* the packet of a call, beginning with its event */
 };
 
-/* Of a function of whose code something is said: the notes, which follow `enter`. They have 90 bytes at most, so that
- * the packet stays below 128. */
+/* The notes of a function's code, which follow `enter`. They have at most 90 bytes, so that the packet stays below
+ * 128. */
 struct annotations {
 	uint8_t n;
 	char p[91];
 };
 
-/* Any other text. */
+/* Any other text; for each use the last sequence in which it was written, and its id. */
 enum use { USE_CATEGORY, USE_NAME, USE_NOTE, USE_VALUE, USES };
 struct text {
 	uint32_t sequence[USES];
@@ -52,22 +51,22 @@ struct perfetto {
 	struct sp_proto pack;
 	struct sp_arena arena;
 	struct function *functions;      /* owned */
-	struct annotations *annotations; /* owned; of each region; NULL: nothing is said of any */
+	struct annotations *annotations; /* owned; for each region; NULL: no notes */
 	struct sp_intern texts;
-	struct text *known; /* owned; of each of the texts */
+	struct text *known; /* owned; for each of the texts */
 	size_t known_room;
 	uint32_t sequence;
-	uint32_t names, ids[USES];      /* given in it; names: of functions and others */
-	char head[1 + SP_PROTO_VARINT]; /* its number as a field */
+	uint32_t names, ids[USES];      /* number of ids in the sequence; names: of functions and others */
+	char head[1 + SP_PROTO_VARINT]; /* the sequence's number as an encoded field */
 	uint8_t head_n;
-	bool ordered;  /* times are counted from the last one */
+	bool ordered;  /* times are relative to the previous one */
 	uint64_t last; /* ns since the model's begin */
 	bool failed;   /* no memory */
 };
 
 /* ---- packets ---- */
 
-/* Those that are not made in place. */
+/* Begins a packet that is not built in place. */
 static size_t open_packet(struct perfetto *x)
 {
 	x->pack.n = 0;
@@ -104,7 +103,7 @@ static void put_clock(struct perfetto *x, uint32_t clock, uint64_t time, bool in
 
 /* ---- names ---- */
 
-/* A packet that says what an id stands for from here on in the sequence. */
+/* Writes a packet that defines an id in the sequence. */
 static void define(struct perfetto *x, enum interned what, uint32_t id, struct sp_str text)
 {
 	const size_t packet = open_packet(x);
@@ -137,7 +136,7 @@ static struct text *text_of(struct perfetto *x, struct sp_str s)
 	return &x->known[i];
 }
 
-/* The id of a text in that use. 0: no memory. */
+/* The id of a text in this use, which is defined at the first use. 0: no memory. */
 static uint32_t id_of(struct perfetto *x, enum use use, struct sp_str s)
 {
 	static const enum interned fields[] = {INTERNED_CATEGORY, INTERNED_NAME, INTERNED_NOTE, INTERNED_VALUE};
@@ -160,7 +159,7 @@ static bool has_place(const struct sp_region *r)
 	return r->file.n > 0;
 }
 
-/* A function's name and its place have the same id. */
+/* Defines a function: its name and its source location have the same id. */
 static void define_function(struct perfetto *x, const struct sp_region *r, uint32_t id)
 {
 	define(x, INTERNED_NAME, id, x->t.o->bare ? sp_bare_name(&x->arena, r) : r->name);
@@ -185,7 +184,7 @@ static char *put_small(char *p, unsigned field, uint64_t v)
 	return sp_proto_varint(sp_proto_varint(p, field << 3), v);
 }
 
-/* One note of an event, of less than 128 bytes. */
+/* Writes one note of an event; it has less than 128 bytes. */
 static char *put_annotation(struct perfetto *x, char *p, const struct sp_note *note)
 {
 	char *begin = p;
@@ -239,7 +238,7 @@ __attribute__((noinline)) static void introduce(struct perfetto *x, uint32_t reg
 
 /* ---- events ---- */
 
-/* The first bytes of a packet, whose length is set by end_event(): it is below 128. */
+/* Writes the first bytes of a packet. end_event() sets its length, which is below 128. */
 static inline char *begin_event(struct perfetto *x, uint64_t time)
 {
 	char *p = sp_out_room(&x->out, 160);
@@ -298,7 +297,7 @@ static void leave(void *to, uint64_t time)
 	end_event(x, p + sizeof event);
 }
 
-/* The id of a note's name; the second of that name in a call is "bytes 2". */
+/* The id of a note's name; the second note of a name in a call is "bytes 2". */
 static uint32_t note_id(struct perfetto *x, const struct sp_note *note)
 {
 	char number[16];
@@ -344,7 +343,7 @@ static void put_name(struct perfetto *x, const struct sp_mark *mark, uint32_t na
 		sp_proto_uint(&x->pack, EVENT_PLACE, name);
 }
 
-/* All names that the packet of the mark uses are said in packets of their own, before that is begun. */
+/* Defines all names that the packet of the mark uses, in separate packets before it. */
 static uint32_t say_names(struct perfetto *x, const struct sp_mark *mark)
 {
 	for (size_t i = 0; i < mark->n_notes; i++) {
@@ -364,7 +363,7 @@ static uint32_t say_names(struct perfetto *x, const struct sp_mark *mark)
 	return x->functions[mark->region].id;
 }
 
-/* A slice of the thread with nothing said of it, such as a call that goes on: generators have many. */
+/* Writes a slice of the thread without notes, such as a resumed call: generators have many. */
 static void put_brief(struct perfetto *x, const struct sp_mark *mark, uint32_t name)
 {
 	const uint32_t category = id_of(x, USE_CATEGORY, sp_text(mark->category));
@@ -416,7 +415,7 @@ static void put_count(void *to, const struct sp_track *t, uint64_t time, double 
 	uint64_t bits;
 
 	if (!x->ordered)
-		x->last = 0 - x->t.m->begin_ns; /* so that it is counted from the epoch */
+		x->last = 0 - x->t.m->begin_ns; /* so that the time is relative to the epoch */
 	char *p = begin_event(x, time), *event = p;
 
 	memcpy(&bits, &value, sizeof bits);
@@ -494,7 +493,8 @@ static void put_track(void *to, const struct sp_track *t)
 	close_packet(x, packet);
 }
 
-/* What all packets of the sequence have, and how its clock stands to that of the trace: ns since the epoch. */
+/* Writes the common data of the sequence's packets, and the offset of its clock to that of the trace: ns since the
+ * epoch. */
 static void begin_sequence(void *to, uint32_t location)
 {
 	struct perfetto *x = to;

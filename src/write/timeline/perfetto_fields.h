@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The numbers of Perfetto's fields that perfetto.c writes, by messages.
+/* The numbers of the Perfetto fields that perfetto.c writes, by message.
  * https://perfetto.dev/docs/reference/trace-packet-proto */
 #ifndef SP_WRITE_TIMELINE_PERFETTO_FIELDS_H
 #define SP_WRITE_TIMELINE_PERFETTO_FIELDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes and threads: their tracks, and what is said of them as a whole. */
+/* Processes and threads: their tracks and their notes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 #include "write/common/scorep.h"
 #include "write/timeline/timeline.h"
 
-enum { FIRST_FREE = 1 << 22 }; /* the kernel gives no number from here on */
+enum { FIRST_FREE = 1 << 22 }; /* larger than any process or thread id of the kernel */
 
 /* ---- numbers ---- */
 
-/* Viewers know a process and a thread by their numbers alone. Those of the system repeat: on other hosts, after exec,
- * and when it uses them again. Who comes second gets one that the system never gives. */
+/* Viewers identify processes and threads only by their ids. Ids of the system repeat: on other hosts, after exec, and
+ * when the system reuses them. The later process or thread gets an id that the system never assigns. */
 struct numbers {
-	uint32_t *slots; /* owned; 0: empty */
+	uint32_t *slots; /* owned; 0: unused */
 	size_t mask;
 	uint32_t next;
 };
@@ -84,7 +84,7 @@ int sp_timeline_number(struct sp_timeline *t)
 		t->pids[p] = give(&n, m->processes[p].pid > 0 ? (uint64_t)m->processes[p].pid : 0);
 	for (size_t l = 0; l < m->n_locations; l++) {
 		const struct sp_process *p = &m->processes[m->locations[l].process];
-		/* a process's first thread has its number */
+		/* the first thread has the process's number */
 		if (l == p->first_location && m->locations[l].tid == (uint64_t)p->pid)
 			t->tids[l] = t->pids[m->locations[l].process];
 		else
@@ -160,7 +160,7 @@ struct sp_track sp_timeline_metric(const struct sp_timeline *t, uint32_t locatio
 	                         .name = m->metrics[metric].name};
 }
 
-/* ---- what is said of a process ---- */
+/* ---- notes of a process ---- */
 
 static void say(struct sp_timeline *t, const struct sp_track *on, uint64_t time, const char *name, const char *category,
                 const struct sp_note *notes, size_t n)
@@ -252,7 +252,7 @@ static void say_lost(struct sp_timeline *t, uint32_t process, const struct sp_tr
 		say(t, on, p->stop, "not recorded", "lost", notes, n);
 }
 
-/* ---- what memory it had ---- */
+/* ---- memory ---- */
 
 static struct sp_track heap_track(const struct sp_timeline *t, uint32_t process, enum sp_heap_what what)
 {

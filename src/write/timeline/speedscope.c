@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Speedscope's file format: with a trace an evented profile for each thread, without one a sampled profile made of the
- * thread's call tree, where the order of the samples says nothing. */
+/* Speedscope's file format. With a trace: an evented profile for each thread. Without: a sampled profile made of the
+ * thread's call tree, in which the order of the samples has no meaning. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -22,10 +22,10 @@ struct speedscope {
 	const struct sp_model *m;
 	const struct sp_write_options *o;
 	struct sp_stacks stacks;
-	uint32_t metric;      /* sp_stacks_metric() */
-	uint64_t done, total; /* event words and rows */
-	bool comma;           /* before the next element */
-	bool weights;         /* the pass over the samples that writes their weights */
+	uint32_t metric;      /* from sp_stacks_metric() */
+	uint64_t done, total; /* numbers of event words and rows */
+	bool comma;           /* a comma is needed before the next element */
+	bool weights;         /* the current pass over the samples writes their weights */
 	double sum;           /* of the weights */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads and tasks. A task has a track on which it runs and waits in turns; what it does while it runs is on the track
- * of the thread. */
+/* Threads and tasks. A task has a track on which it alternately runs and waits; its calls are on the track of the
+ * thread. */
 #include "model/event.h"
 #include "model/model.h"
 #include "model/str.h"
@@ -49,7 +49,8 @@ static void wait(struct sp_timeline *t, uint32_t task, uint64_t time, enum sp_ma
 	                                                       : t->task_states[task] & ~SP_TASK_OPEN);
 }
 
-/* A task that several threads run in turns shows its steps alone: a location is read to its end before the next. */
+/* Ends a step. A task that several threads run has only its steps, not its waits: each location is read to its end
+ * before the next one. */
 static void leave_task(struct sp_timeline *t, uint64_t time)
 {
 	const struct sp_model *m = t->m;
@@ -145,7 +146,7 @@ static void put_thread(struct sp_timeline *t, const struct sp_event *ev)
 	sp_timeline_instant(t, ev->time, "thread joined", "thread", &n, NULL, 0);
 }
 
-/* What came before it in the thread stays before it. */
+/* Sends a wait for the GIL; it begins at the earliest at the thread's previous event. */
 static void put_gil(struct sp_timeline *t, const struct sp_event *ev)
 {
 	const uint64_t since = ev->time - (ev->u.uint < ev->time ? ev->u.uint : ev->time);

@@ -55,7 +55,7 @@ void sp_notes_code(struct sp_notes *n, const struct sp_region *r, bool begins)
 		sp_notes_int(n, "lasti", r->code.lasti);
 }
 
-/* Those of the innermost call. */
+/* The notes of the innermost call. */
 static const struct sp_note *notes_here(const struct sp_timeline *t)
 {
 	size_t i = t->n_notes;
@@ -70,7 +70,7 @@ static bool same(struct sp_str a, struct sp_str b)
 	return a.n == b.n && (a.p == b.p || memcmp(a.p, b.p, a.n) == 0);
 }
 
-/* False: there is no room. */
+/* Stores notes for the innermost call. Returns false if there is no room. */
 static bool keep_notes(struct sp_timeline *t, const struct sp_notes *n)
 {
 	const size_t here = (size_t)(t->notes + t->n_notes - notes_here(t));
@@ -119,7 +119,7 @@ void sp_timeline_say(struct sp_timeline *t, uint64_t time, const char *name, con
 
 /* ---- events ---- */
 
-/* A call that goes on, or with arrows. */
+/* Sends a resumed call, or one with arrows. */
 static void enter_specially(struct sp_timeline *t, const struct sp_event *ev)
 {
 	const struct sp_region *r = &t->m->regions[ev->id];
@@ -144,7 +144,7 @@ static void enter_specially(struct sp_timeline *t, const struct sp_event *ev)
 	                                       .n_notes = n.n});
 }
 
-/* With what was said of the call; one that nobody left stays open where it is not known that it ended. */
+/* Sends a leave with the call's notes. A call that was never left stays open if its end is unknown. */
 static void leave_specially(struct sp_timeline *t, const struct sp_event *ev, bool never)
 {
 	const struct sp_note *notes = notes_here(t);
@@ -183,7 +183,7 @@ static double power(int exponent)
 	return p;
 }
 
-/* A count keeps its value until the next one. */
+/* Sends a metric if it has changed: a count is valid until the next one. */
 static void put_metric(struct sp_timeline *t, const struct sp_event *ev)
 {
 	const struct sp_metric *metric = &t->m->metrics[ev->id];
@@ -232,7 +232,7 @@ static void put_parameter(struct sp_timeline *t, const struct sp_event *ev)
 	sp_timeline_say(t, ev->time, "parameter", "user", &n);
 }
 
-/* What is neither an enter nor a leave; out of line, for the sake of those. */
+/* Handles an event other than enter and leave; not inlined, to keep the path of those short. */
 __attribute__((noinline)) static void put_rare(struct sp_timeline *t, const struct sp_event *ev)
 {
 	struct sp_notes n = {.n = 0};
@@ -305,7 +305,7 @@ static void put_batch(struct sp_timeline *t, const struct sp_event *batch, long 
 	}
 }
 
-/* Threads but the first of a process. */
+/* Marks the begin of a thread, except for the first thread of a process. */
 static void put_begin(struct sp_timeline *t)
 {
 	const struct sp_location *l = &t->m->locations[t->location];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks and waits. A wait is a slice within the call that waits. Where a lock is got after a wait, an arrow comes from
- * who released it; all other taking and giving of locks is not shown, as there may be millions of them that nobody
- * waited for. */
+/* Locks and waits. A wait is a slice within the call that waits. If a lock is acquired after a wait, an arrow leads
+ * from its release to the acquisition. Other acquisitions and releases are not shown, because there may be millions of
+ * them without contention. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,13 +14,13 @@
 
 enum { BATCH = 1024 };
 
-/* The lock was got for the so-manieth time, after a wait. */
+/* The acquisition of a lock with this acquisition count, after a wait. */
 struct sp_timeline_got {
 	uint64_t number;
 	uint32_t lock;
 };
 
-/* ---- before anything is written: which acquires followed a wait ---- */
+/* ---- first pass: which acquisitions followed a wait ---- */
 
 static int by_lock(const void *a, const void *b)
 {
@@ -34,7 +34,7 @@ static int by_lock(const void *a, const void *b)
 struct finding {
 	struct sp_timeline *t;
 	size_t room;
-	uint32_t waited; /* for this lock, and got it just now; SP_NONE: none */
+	uint32_t waited; /* the lock of the last wait, if it has just succeeded; SP_NONE: no such wait */
 };
 
 static int look(struct finding *f, const struct sp_event *ev)
@@ -74,7 +74,7 @@ static int look_in(struct finding *f, uint32_t location)
 	return rc;
 }
 
-/* Whether there is something to find in the events of a location. */
+/* Whether the events of a location can contain locks. */
 static bool has_locks(const struct sp_model *m, uint32_t location)
 {
 	const struct sp_process *p = &m->processes[m->locations[location].process];
@@ -107,7 +107,7 @@ int sp_timeline_find_locks(struct sp_timeline *t)
 	return 0;
 }
 
-/* The arrow to the acquire with that number of a lock; false: there is none. */
+/* Makes the arrow to the acquisition of a lock with this count; false: that one did not follow a wait. */
 static bool arrow(const struct sp_timeline *t, uint32_t lock, uint64_t number, struct sp_flow *out)
 {
 	const struct sp_timeline_got key = {number, lock}, *found = NULL;
@@ -119,7 +119,7 @@ static bool arrow(const struct sp_timeline *t, uint32_t lock, uint64_t number, s
 	return found;
 }
 
-/* ---- while events are written ---- */
+/* ---- second pass: while events are written ---- */
 
 static struct sp_str joined(struct sp_timeline *t, const char *what, struct sp_str name)
 {
@@ -132,7 +132,7 @@ static struct sp_str joined(struct sp_timeline *t, const char *what, struct sp_s
 	return (struct sp_str){text, (size_t)(end - text)};
 }
 
-/* Made once for each lock. */
+/* The name of waits for a lock, made once. */
 static struct sp_str wait_name(struct sp_timeline *t, const struct sp_event *ev)
 {
 	if (ev->id == SP_NONE || ev->u.pair.first == SP_LOCK_GIL)
@@ -146,7 +146,7 @@ static struct sp_str wait_name(struct sp_timeline *t, const struct sp_event *ev)
 	return t->wait_names[ev->id];
 }
 
-/* What is known of the waits of that place: where the program waits, and who held it. */
+/* Adds the notes of a row of waits: source location and lock holder. */
 static void say_row(const struct sp_model *m, const struct sp_lock_wait *w, struct sp_notes *n)
 {
 	if (w->holder != SP_NONE)
@@ -190,7 +190,7 @@ static void put_begin(struct sp_timeline *t, const struct sp_event *ev)
 	                                       .n_notes = n.n});
 }
 
-/* One that had not ended stays open where it is not known that it ended. */
+/* Ends a wait. A wait that had not ended stays open if its end is unknown. */
 static void put_end(struct sp_timeline *t, const struct sp_event *ev)
 {
 	struct sp_notes n = {.n = 0};
@@ -213,7 +213,7 @@ static void put_lock(struct sp_timeline *t, const struct sp_event *ev)
 	struct sp_notes n = {.n = 0};
 	struct sp_flow flow;
 
-	/* the next one to get it is the one whose number follows */
+	/* the next acquisition has the next count */
 	if (!arrow(t, ev->id, got ? ev->u.uint : ev->u.uint + 1, &flow))
 		return;
 	flow.in = got;

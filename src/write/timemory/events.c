@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of a table as timemory's timelines have them: one for each call, in the order in which the calls began. */
+/* The rows of timemory's timelines: one for each call, in the order of their begins. */
 #include <errno.h>
 #include <stdlib.h>
 

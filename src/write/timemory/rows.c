@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of timemory's tables: call paths of the threads or processes that are kept apart, put together where their
- * labels are the same. */
+/* The rows of timemory's tables: call paths of the separate threads or processes, combined if their labels are
+ * equal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +75,15 @@ uint32_t sp_tm_next(const struct sp_tm *t, uint32_t row)
 
 enum { HIDDEN = SP_NONE - 1 };
 
-/* Which row stands for a path of the location that is being added, and rows by parent and label. */
+/* The state of adding a location: the row of each path, and rows by parent and label. */
 struct adding {
 	struct sp_tm *t;
-	uint32_t *numbers;       /* owned; of processes, as they are shown */
-	uint32_t *labels;        /* owned; of regions, + 1 */
-	uint32_t *row_of, *seen; /* owned; of paths; seen: location + 1 that row_of belongs to */
-	uint32_t *chain;         /* owned; n_paths of them */
-	uint64_t *samples;       /* owned; of each path: how often it was found, with what it called; */
-	uint32_t *slots;         /* owned; row + 1 */
+	uint32_t *numbers;       /* owned; of processes, as shown */
+	uint32_t *labels;        /* owned; for each region: label + 1 */
+	uint32_t *row_of, *seen; /* owned; for each path; seen: location + 1 for which row_of is valid */
+	uint32_t *chain;         /* owned; n_paths elements */
+	uint64_t *samples;       /* owned; for each path: number of samples, including callees */
+	uint32_t *slots;         /* owned; hash table: row + 1 */
 	size_t mask, used;
 };
 
@@ -118,7 +118,7 @@ static int grow_slots(struct adding *a)
 	return 0;
 }
 
-/* The row of that label below parent; SP_NONE without memory. */
+/* Finds or adds the row of this label below parent; SP_NONE: no memory. */
 static uint32_t child(struct adding *a, uint32_t parent, uint32_t label)
 {
 	if (a->used * 2 >= a->mask && grow_slots(a))
@@ -141,7 +141,7 @@ static uint32_t label_of(struct adding *a, uint32_t region)
 	return a->labels[region] - 1;
 }
 
-/* The row of a path, its callers' rows first; HIDDEN: too deep. */
+/* Finds or adds the row of a path, after those of its callers; HIDDEN: too deep. */
 static uint32_t row_of(struct adding *a, uint32_t path, uint32_t location, uint32_t root)
 {
 	struct sp_tm *t = a->t;
@@ -172,7 +172,7 @@ static uint32_t row_of(struct adding *a, uint32_t path, uint32_t location, uint3
 	return row;
 }
 
-/* samples: stand for calls where these were not counted. */
+/* Adds a value to a row; samples: used as the number of calls if these were not counted. */
 static void add_value(struct sp_tm_row *to, const struct sp_value *v, uint64_t samples)
 {
 	const uint64_t laps = v->visits + v->resumed;
@@ -187,7 +187,7 @@ static void add_value(struct sp_tm_row *to, const struct sp_value *v, uint64_t s
 	to->sqr += v->sumsq;
 }
 
-/* Fills a->samples with those of a location; false: its calls were counted. */
+/* Fills a->samples with the samples of a location. Returns false if its calls were counted. */
 static bool sum_samples(struct adding *a, const struct sp_location *l)
 {
 	const struct sp_model *m = a->t->m;
@@ -228,8 +228,8 @@ static int add_location(struct adding *a, uint32_t location, uint32_t root, stru
 
 /* ---- groups ---- */
 
-/* Ranks of MPI have their own numbers, those of a second world and processes without a rank are counted on behind them:
- * as --rank takes them. Owned; NULL without memory. */
+/* Numbers the processes as --rank does: ranks of MPI keep their numbers; those of a second world and processes without
+ * a rank follow. The caller owns the array; NULL: no memory. */
 static uint32_t *number_processes(const struct sp_model *m)
 {
 	uint32_t *numbers = calloc(m->n_processes + 1, sizeof *numbers), next = 0;

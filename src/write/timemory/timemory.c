@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Timemory's text tables and the JSON beside them: how often each call path was gone through, and how long that took.
- */
+/* Timemory's text tables and JSON: the number of laps of each call path, and their time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -42,7 +41,7 @@ static double mean(const struct sp_tm_row *r)
 	return r->laps ? r->sum / (double)r->laps : 0;
 }
 
-/* Of a sample, as timemory has it: ns^2. Squares are known of the laps alone. */
+/* The sample variance, as in timemory: ns^2. Squares are known only for laps. */
 static double variance(const struct sp_tm_row *r)
 {
 	const double n = (double)r->laps;
@@ -113,7 +112,7 @@ static struct sp_str label_of(const struct sp_tm *t, const struct sp_tm_row *r)
 	return (struct sp_str){t->labels.entries[r->label].p, t->labels.entries[r->label].n};
 }
 
-/* The bytes that its first n characters take. */
+/* The number of bytes of its first n characters. */
 static size_t bytes_of(struct sp_str s, size_t n)
 {
 	size_t i = 0;
@@ -128,7 +127,9 @@ static size_t width_of_label(const struct table *x, const struct sp_tm_row *r)
 	return x->n_prefix + indent(r) + characters(label_of(x->t, r));
 }
 
-/* The first `room` characters of prefix, indent ("    |_") and name. */
+/* Writes the first `room` characters of prefix, indent ("
+ *
+ * |_") and name. */
 static void put_part(struct table *x, const struct sp_tm_row *r, size_t room)
 {
 	const size_t blanks = indent(r) ? indent(r) - 2 : 0;
@@ -184,7 +185,7 @@ static double value_of(const struct sp_tm_row *r, enum column c)
 
 enum { CELL = 400 };
 
-/* The text of any cell but the label. */
+/* Writes the text of a cell other than the label. */
 static void cell(const struct table *x, const struct sp_tm_row *r, enum column c, char text[CELL])
 {
 	const struct sp_tm_options *o = x->t->o;
@@ -234,7 +235,7 @@ static void widen(struct table *x, const struct sp_tm_row *r)
 	}
 }
 
-/* "|---|---|" or "|-------|" */
+/* Writes "|---|---|" or "|-------|" */
 static void put_rule(const struct table *x, char between)
 {
 	for (int c = 0; c < COLUMNS; c++) {
@@ -358,7 +359,7 @@ static void put_numbers(struct table *x, const struct sp_tm_row *r)
 	sp_out_byte(out, '}');
 }
 
-/* The prefix is that of the text, and never cut. */
+/* The prefix is the same as in the text, and never truncated. */
 static void put_node(struct table *x, const struct sp_tm_row *r, bool first)
 {
 	struct sp_out *out = x->out;
@@ -373,7 +374,7 @@ static void put_node(struct table *x, const struct sp_tm_row *r, bool first)
 	sp_out_f(out, ", \"rolling_hash\": %" PRIu64 "}", r->rolling);
 }
 
-/* The groups of a process, from number i on; returns the next process's first. */
+/* Writes the groups of a process, from index i on; returns the index of the next process's first group. */
 static size_t put_rank(struct table *x, size_t i)
 {
 	const struct sp_tm *t = x->t;
@@ -425,9 +426,9 @@ static void put_table(struct sp_out *out, const struct sp_tm *t, enum sp_tm_metr
 		put_text(&x);
 }
 
-/* ---- as text in memory ---- */
+/* ---- output in memory ---- */
 
-/* By way of a file without a name: an output is a file. */
+/* Writes to an unnamed temporary file and reads it back, because an output is a file. */
 static char *read_back(FILE *f, const struct sp_tm *t, enum sp_tm_metric metric, bool json, size_t *n, struct sp_err *e)
 {
 	struct sp_out out = {.fd = dup(fileno(f)), .path = strdup("temporary file"), .buf = malloc(SP_OUT_BUFFER)};
@@ -489,7 +490,7 @@ static int put_file(const struct sp_tm *t, const char *dir, enum sp_tm_metric me
 	return sp_out_close(&out, 0, e);
 }
 
-/* A directory with <metric>.txt and .json for each metric; samples are no trips. */
+/* Writes a directory with <metric>.txt and .json for each metric. Samples are not trip counts. */
 int sp_write_timemory(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
 {
 	struct sp_tm_options options;

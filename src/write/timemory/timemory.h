@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tables as timemory prints them: a row for each call path, thread and process, indented by its depth. */
+/* Tables in timemory's format: a row for each call path, thread and process, indented by its depth. */
 #ifndef SP_WRITE_TIMEMORY_TIMEMORY_H
 #define SP_WRITE_TIMEMORY_TIMEMORY_H
 
@@ -10,22 +10,22 @@
 
 struct sp_tm_unit {
 	const char *name; /* NULL ends the list */
-	double ns;        /* in one of it */
+	double ns;        /* ns per unit */
 };
 extern const struct sp_tm_unit sp_tm_units[];
-const struct sp_tm_unit *sp_tm_unit_find(const char *name); /* NULL: there is none */
+const struct sp_tm_unit *sp_tm_unit_find(const char *name); /* NULL: no such unit */
 
-/* Depth 0 is called by nobody. Cells that are wider than max_width characters are cut. */
+/* Options of a table. Rows at depth 0 have no caller. Cells wider than max_width characters are truncated. */
 struct sp_tm_options {
-	uint32_t process; /* only this one; SP_NONE: all */
+	uint32_t process; /* only this process; SP_NONE: all processes */
 	bool collapse_threads, collapse_processes;
-	bool flat;          /* all at depth 0, calls of a name summed up */
-	bool timeline;      /* a row for each call, from the trace */
-	bool scientific;    /* numbers as 1.5e+00 */
-	bool qualified;     /* functions by their qualified names, not by the last part */
-	uint32_t max_depth; /* deeper rows are left out; SP_NONE: none */
+	bool flat;          /* all rows at depth 0, and calls of one name summed up */
+	bool timeline;      /* a row for each call in the trace */
+	bool scientific;    /* numbers in the form 1.5e+00 */
+	bool qualified;     /* functions by their qualified names instead of the last part */
+	uint32_t max_depth; /* deeper rows are left out; SP_NONE: no limit */
 	uint32_t max_width; /* 0: no limit */
-	uint32_t precision; /* digits behind the point, at most SP_TM_PRECISION */
+	uint32_t precision; /* decimal places, at most SP_TM_PRECISION */
 	const struct sp_tm_unit *unit;
 };
 enum { SP_TM_PRECISION = 18 };
@@ -34,25 +34,25 @@ void sp_tm_options_init(struct sp_tm_options *o);
 enum sp_tm_metric { SP_TM_TRIP_COUNT, SP_TM_WALL_CLOCK, SP_TM_METRICS };
 extern const char *const sp_tm_metric_names[SP_TM_METRICS];
 
-/* ---- rows.c: what all tables are made of ---- */
+/* ---- rows.c: the contents of all tables ---- */
 
 struct sp_tm_row {
-	uint32_t label;       /* in sp_tm.labels */
-	uint32_t depth;       /* of a group's root, whose row is not shown: SP_NONE */
+	uint32_t label;       /* index in sp_tm.labels */
+	uint32_t depth;       /* SP_NONE for a group's root, which is not shown */
 	uint32_t parent;      /* SP_NONE: the root of a group */
-	uint32_t first, last; /* children; SP_NONE: there are none */
-	uint32_t next;        /* sibling; SP_NONE: it is the last */
-	uint64_t laps;        /* calls and resumptions; samples, where calls were not counted */
-	double sum, each;     /* ns: all time, that of the laps alone */
-	double min, max;      /* ns, of a lap */
+	uint32_t first, last; /* children; SP_NONE: no children */
+	uint32_t next;        /* next sibling; SP_NONE: it is the last one */
+	uint64_t laps;        /* calls and resumptions; samples if calls were not counted */
+	double sum, each;     /* ns; sum: all time; each: time of the laps only */
+	double min, max;      /* ns, of one lap */
 	double sqr;           /* ns^2 */
-	double below;         /* ns: of the children shown */
+	double below;         /* ns; of the shown children */
 	uint64_t hash, rolling;
 };
 
-/* The threads or processes that a table keeps apart. */
+/* The threads or processes that a table distinguishes. */
 struct sp_tm_group {
-	uint32_t process, thread; /* the numbers shown; 0 where they are collapsed */
+	uint32_t process, thread; /* numbers that are shown; 0 if combined */
 	uint32_t root;
 };
 
@@ -63,29 +63,30 @@ struct sp_tm {
 	struct sp_intern labels;
 	struct sp_tm_row *rows; /* owned */
 	size_t n_rows, room;
-	struct sp_tm_group *groups; /* owned; by process, then thread */
+	struct sp_tm_group *groups; /* owned; sorted by process, then thread */
 	size_t n_groups;
 	bool show_process, show_thread;
 	bool sampled; /* some laps are samples */
 	int process_digits, thread_digits;
 };
 
-/* To be called when sp_model_rows() was. */
+/* Call after sp_model_rows(). Returns 0, or -1 with e set. */
 int sp_tm_open(struct sp_tm *t, const struct sp_model *m, const struct sp_tm_options *o, struct sp_err *e);
 void sp_tm_close(struct sp_tm *t);
-/* The row that follows in the order of printing, after the root of a group; SP_NONE: the group is done. */
+/* The next row in printing order, starting after the root of a group; SP_NONE: end of the group. */
 uint32_t sp_tm_next(const struct sp_tm *t, uint32_t row);
 
 /* ---- events.c ---- */
 
-/* A row for each call that the trace of a location holds, below root. */
+/* Adds a row below root for each call in the trace of a location. Returns 0, or -1 with e set. */
 int sp_tm_add_events(struct sp_tm *t, uint32_t location, uint32_t root, struct sp_err *e);
-uint32_t sp_tm_label(struct sp_tm *t, uint32_t region);               /* SP_NONE without memory */
-uint32_t sp_tm_add(struct sp_tm *t, uint32_t parent, uint32_t label); /* the same */
+uint32_t sp_tm_label(struct sp_tm *t, uint32_t region);               /* SP_NONE: no memory */
+uint32_t sp_tm_add(struct sp_tm *t, uint32_t parent, uint32_t label); /* SP_NONE: no memory */
 
 /* ---- timemory.c ---- */
 
-/* The table, or its JSON, for free(); *n: its bytes. NULL with e set. To be called when sp_model_rows() was. */
+/* Makes the table or its JSON, to be freed with free(); *n: number of bytes. Returns NULL with e set on an error. Call
+ * after sp_model_rows(). */
 char *sp_tm_text(const struct sp_model *m, const struct sp_tm_options *o, enum sp_tm_metric metric, bool json,
                  size_t *n, struct sp_err *e);
 
