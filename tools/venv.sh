@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|lint|docs|bench]...: a virtual environment with Spartito in it,
+# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|guides|lint|docs|bench]...: a virtual environment with Spartito in it,
 # built again only when the sources changed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -27,7 +27,9 @@ for group; do
 	launchers) want="$want joblib distributed" ;;
 	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well,
 	# and tools whose results the pages in docs/from compare with ours
-	viewers) want="$want perfetto viztracer jupyter-server-proxy py-spy memray" ;;
+	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
+	# what the commands in docs/guides and docs/from need beside the groups above; with one Python only
+	guides) want="$want fastapi uvicorn py-spy memray" ;;
 	lint) want="$want ruff mypy" ;;
 	docs) want="$want mkdocs-material mdx_truly_sane_lists" ;;
 	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist<4 pyinstrument scalene" ;;
