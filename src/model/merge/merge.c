@@ -44,9 +44,8 @@ struct merge {
 	uint64_t n_rows; /* of all ranks */
 	bool many;       /* there is more than one location */
 	struct sp_merge_file file;
-	uint8_t *mpi; /* in the arena; for each path of the merged result, as in sp_deriving */
-	/* owned; tables from the indices of this rank to those of the merged result; NULL: unchanged */
-	uint32_t *paths, *metrics;
+	uint8_t *mpi;              /* in the arena; for each path of the merged result, as in sp_deriving */
+	uint32_t *paths, *metrics; /* owned; this rank's indices to those of the merged result; NULL: unchanged */
 };
 
 /* ---- down: is a merge needed, and the list of files ---- */
@@ -233,8 +232,7 @@ static int finish(struct merge *x, struct sp_err *e)
 	return 0;
 }
 
-/* Sends the merged result to a child: the same for all ranks, except the tables, which map the child's indices to the
- * merged ones. */
+/* Sends a child the merged result: the same for all ranks, except the tables from the child's indices to the merged. */
 static int send_whole(struct merge *x, struct child *c, uint64_t first_row, int rc, struct sp_err *e)
 {
 	struct sp_model *m = x->share.b.m;

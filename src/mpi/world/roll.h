@@ -33,7 +33,7 @@ void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher laun
  * r->rank and r->size. */
 enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size);
 
-/* Removes the files of the census. One process calls it after every process of the world has got the answer that all
+/* Removes the files of the census. One process calls it after every process of the world has the answer that all
  * are measured. */
 void sp_roll_done(const struct sp_roll *r);
 
