@@ -16,9 +16,11 @@ SENTENCE, COLUMNS = 40, 120  # words, columns
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = "docs/commands.md"  # all of its text is in code blocks
 CONTRACT = "src/view/contract.json"
-COMMENTED = ["include/*.h", "tools/*.py"] + [
+COMMENTED = ["include/*.h", "src/mpi/*.py", "tests/c/*.c", "tests/c/*.h", "tools/*.py"] + [
     f"src/{folder}/*.{suffix}"
-    for folder in ("hook", "inject", "model", "mpi", "record", "sample", "view", "write")
+    for folder in (
+        "analyse", "base", "format", "hook", "inject", "model", "mpi", "reader", "record", "sample", "view", "write"
+    )
     for suffix in "ch"
 ]  # source files whose comments are checked
 # a pattern of what is not written: what is written instead

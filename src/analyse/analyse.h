@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the analysing door share. */
+/* What the files of the extension module `_analyse` share. */
 #ifndef SP_ANALYSE_ANALYSE_H
 #define SP_ANALYSE_ANALYSE_H
 
@@ -13,7 +13,7 @@
 #include "model/report/report.h"
 #include "model/str.h"
 
-/* The keys of a row; each is made once. */
+/* The keys of a row; each string object is made once. */
 enum sp_key {
 	KEY_NAME,
 	KEY_MODULE,
@@ -47,23 +47,23 @@ struct sp_state {
 
 struct sp_model_object {
 	PyObject_HEAD struct sp_model *model; /* owned; NULL until loaded */
-	PyThread_type_lock lock; /* owned; held by the method that uses the model, which need not hold the GIL */
-	unsigned long owner;     /* thread that holds it */
+	PyThread_type_lock lock; /* owned; held by the method that uses the model, which may have released the GIL */
+	unsigned long owner;     /* the thread that holds it */
 	bool held;
-	bool rows;                  /* sp_model_rows() went well once */
-	PyObject *base;             /* owned; the model that it is viewed against; NULL: none */
-	struct sp_against *against; /* owned; the same */
+	bool rows;                  /* sp_model_rows() has succeeded */
+	PyObject *base;             /* owned; the model of the base; NULL: no base */
+	struct sp_against *against; /* owned; NULL: no base */
 	struct sp_view_kept *kept;  /* owned */
 };
 
 extern PyType_Spec sp_model_spec, sp_compressor_spec, sp_decompressor_spec;
 
-/* The state of the module that made the type of self; NULL with an exception set. */
+/* The state of the module that defines the type of self; NULL with an exception set. */
 struct sp_state *sp_state_of(PyObject *self);
 
-/* -1 with an exception set where the calling thread is in a callback of what uses the model. */
+/* Returns 0, or -1 with an exception set if the calling thread is in a callback of a method that uses the model. */
 int sp_model_check(const struct sp_model_object *self);
-/* Waits until no other thread uses the model; -1 with an exception set. */
+/* Waits until no other thread uses the model. Returns 0, or -1 with an exception set. */
 int sp_model_enter(struct sp_model_object *self);
 void sp_model_leave(struct sp_model_object *self);
 
@@ -72,22 +72,26 @@ PyObject *sp_raise(struct sp_state *st, const struct sp_err *e);
 
 PyObject *sp_text(struct sp_str s);
 PyObject *sp_index_or_none(uint32_t i); /* None for SP_NONE */
-/* Puts a new reference under a key and takes it over; -1 with an exception set, also when value is NULL. */
+/* Stores a new reference under a key and takes it over. Returns 0, or -1 with an exception set, also if value is
+ * NULL. */
 int sp_put(PyObject *dict, const char *key, PyObject *value);
 int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *value);
 
-/* Where there are any: the sums of a row under "metrics", the values of a path's parameters under "parameters". */
+/* Add to a row, if there are any: the sums of the metrics under "metrics", the parameter values of a path under
+ * "parameters". */
 int sp_put_metrics(struct sp_state *st, PyObject *row, const struct sp_model *m, const struct sp_sum *sums);
 int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model *m, uint32_t value);
 PyObject *sp_metric_list(const struct sp_model *m);
-/* The names of the regions of a path, outermost first. */
+/* A list of the names of a path's regions, outermost first. */
 PyObject *sp_path_names(const struct sp_model *m, uint32_t path);
-/* Puts these names into a dictionary of them under the path's number, once; -1 with an exception set. */
+/* Stores these names in a dictionary under the path's number, unless it contains them. Returns 0, or -1 with an
+ * exception set. */
 int sp_put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path);
-/* Appends a new reference and takes it over; -1 with an exception set, also when item is NULL. */
+/* Appends a new reference and takes it over. Returns 0, or -1 with an exception set, also if item is NULL. */
 int sp_append(PyObject *list, PyObject *item);
 
-/* progress: borrowed; None or NULL: nobody is told. Between begin and end the thread does not hold the GIL. */
+/* Progress of an operation without the GIL. progress: borrowed; None or NULL: no callback. The thread releases the GIL
+ * in sp_watch_begin() and acquires it again in sp_watch_end(). */
 struct sp_watch {
 	PyObject *progress;
 	PyThreadState *thread;
@@ -95,11 +99,11 @@ struct sp_watch {
 };
 void sp_watch_begin(struct sp_watch *w);
 void sp_watch_end(struct sp_watch *w);
-/* Called with a watch as often as one likes: twenty times a second, and at the end, it looks for signals and calls
- * progress(done, total). -1 with an exception set. */
+/* Reports progress; may be called arbitrarily often. Twenty times a second, and at the end, it handles signals and
+ * calls progress(done, total). Returns 0, or -1 with an exception set. */
 int sp_watch(void *watch, uint64_t done, uint64_t total);
 
-/* The methods; their signatures are in _analyse.pyi. */
+/* Methods of Model; _analyse.pyi has their signatures. */
 PyObject *sp_model_info(PyObject *self, PyObject *unused);
 PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);

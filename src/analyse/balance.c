@@ -41,7 +41,7 @@ static int by_key(const void *a, const void *b)
 	return p->entry < q->entry ? -1 : p->entry > q->entry;
 }
 
-/* The entries to show, those with the most imbalance time first; for free(). */
+/* The entries to show, sorted by decreasing imbalance time; to be freed with free(). */
 static struct found *find(const struct query *q, size_t *n)
 {
 	const struct sp_balance *b = q->paths ? &q->r->paths : &q->r->regions;
@@ -98,11 +98,12 @@ static PyObject *rows(struct sp_state *st, const struct query *q)
 	return list;
 }
 
-/* ---- who never came ---- */
+/* ---- units that did not reach a path ---- */
 
 enum { MOST_IDLE = 5 };
 
-/* The paths that some units never came to though all came to their callers; those with the most imbalance time. */
+/* Finds the paths that some units did not reach although all units reached the callers; those with the most imbalance
+ * time. */
 static size_t find_idle(const struct query *q, struct found out[MOST_IDLE])
 {
 	const struct sp_balance *b = &q->r->paths;
@@ -174,7 +175,7 @@ static PyObject *result(struct sp_state *st, const struct query *q)
 	                     idle_rows(st, q));
 }
 
-/* Which of the words it is; -1 with an exception set. */
+/* Finds a word in a list. Returns its index, or -1 with an exception set. */
 static int word(const char *what, const char *given, const char *const *words)
 {
 	int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is asked of an experiment before, or without, loading it: keep_symbols(), still_written() and seal(). */
+/* Functions that do not need a loaded experiment: keep_symbols(), still_written() and seal(). */
 #include "analyse/analyse.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory)
 	                     (unsigned long long)kept.added, "unknown", (unsigned long long)kept.unknown);
 }
 
-/* Appends the name of a raw file that its process still writes. */
+/* Appends the name of a raw file if its process still writes it. */
 static int look(PyObject *list, const char *directory, const char *name)
 {
 	enum sp_raw_running running;

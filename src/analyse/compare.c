@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* compare(): several experiments side by side. */
+/* compare(): compares several experiments. */
 #include "analyse/analyse.h"
 
 #include <math.h>
@@ -16,15 +16,16 @@ struct work {
 	struct sp_state *st;
 	PyObject *models;                 /* borrowed; a sequence */
 	const struct sp_model **m;        /* owned */
-	struct sp_model_object **entered; /* owned; each once, by address */
+	struct sp_model_object **entered; /* owned; each model once, sorted by address */
 	size_t n, n_entered;
 	uint32_t *runs; /* owned */
 	struct sp_compare_query q;
 	size_t limit;
 	struct sp_compare c;
 	struct sp_compare_table t;
-	struct sp_compare_file **files; /* owned, and each; of the first model of each group after the first */
-	size_t *n_files;                /* owned */
+	/* owned, with its elements; for the first model of each group after the first */
+	struct sp_compare_file **files;
+	size_t *n_files; /* owned */
 };
 
 static int by_address(const void *a, const void *b)
@@ -34,7 +35,7 @@ static int by_address(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* In one order, so that two comparisons do not wait for each other. */
+/* Enters all models in the order of their addresses, so that two comparisons cannot deadlock. */
 static int enter_all(struct work *w)
 {
 	size_t i, all = 0;
@@ -123,7 +124,7 @@ static int compute(struct work *w, struct sp_err *e)
 	return 0;
 }
 
-/* ---- as Python has it ---- */
+/* ---- conversion to Python ---- */
 
 static PyObject *side(const struct sp_compare_side *s)
 {
@@ -242,7 +243,7 @@ static PyObject *modules(struct work *w)
 		for (g = first = 0; first + w->runs[g] <= m->model; g++)
 			first += w->runs[g];
 		if (first != m->model)
-			continue; /* further runs of a group repeat what its first one says */
+			continue; /* use only the first run of each group */
 		if (sp_append(list, Py_BuildValue("{sn sN sN sI}", "group", (Py_ssize_t)g, "before", sp_text(m->before),
 		                                  "after", sp_text(m->after), "functions", (unsigned)m->regions)))
 			Py_CLEAR(list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* compress(): the raw files of an experiment, one after the other. */
+/* compress(): compresses the raw files of an experiment, one after the other. */
 #include "analyse/analyse.h"
 
 #include <dirent.h>
@@ -16,9 +16,9 @@ struct work {
 	struct dirent **names; /* owned */
 	int n;
 	struct sp_watch watch;
-	uint64_t finished, total; /* bytes: of the files done, of all */
+	uint64_t finished, total; /* bytes: of the files that are done, of all files */
 	uint64_t before, after;
-	struct sp_err first; /* of the files that could not be compressed */
+	struct sp_err first; /* the first error of a file that could not be compressed */
 	int failed;
 };
 
@@ -58,7 +58,7 @@ static int find_files(struct work *w, struct sp_err *e)
 	return 0;
 }
 
-/* Without the GIL. */
+/* Called without the GIL. */
 static int on_progress(void *arg, uint64_t done)
 {
 	struct work *w = arg;
@@ -66,7 +66,7 @@ static int on_progress(void *arg, uint64_t done)
 	return sp_watch(&w->watch, w->finished + done, w->total);
 }
 
-/* What cannot be compressed does not keep the others from it; returns -1 only when it was cancelled. */
+/* Compresses all files; an error in one of them does not stop the others. Returns -1 only if it was cancelled. */
 static int compress_all(struct work *w)
 {
 	struct sp_raw_compression c = {.level = SP_RAW_COMPRESS_LEVEL, .progress = on_progress, .arg = w};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rows have beside times: metrics, parameters; and Model.io() */
+/* Additional columns of rows: metrics, parameters; and Model.io() */
 #include "analyse/analyse.h"
 #include "model/event.h"
 #include "model/metric.h"
@@ -56,7 +56,7 @@ int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model 
 	return sp_put_key(st, row, KEY_PARAMETERS, list);
 }
 
-/* What all threads counted. */
+/* The sum over all threads. */
 static unsigned long long total(const struct sp_model *m, size_t metric)
 {
 	unsigned long long sum = 0;

@@ -43,7 +43,7 @@ static PyObject *meta(const struct sp_process *p)
 	return dict;
 }
 
-/* Of the status of waitpid: how a process left, and what killed it. */
+/* Decodes a status of waitpid(): exit status and signal. */
 static PyObject *status(int32_t s)
 {
 	if (s == -1 || !WIFEXITED(s))
@@ -120,7 +120,7 @@ static PyObject *problem(const struct sp_problem *p)
 	return sp_text(p->text);
 }
 
-/* The blocks that the raw files take: what was reserved but never used takes none. */
+/* Disk space of the raw files; reserved but unused parts of a file take no space. */
 static unsigned long long bytes_on_disk(const struct sp_model *m)
 {
 	unsigned long long bytes = 0;
@@ -167,7 +167,7 @@ static PyObject *worlds(const struct sp_model *m)
 	return list;
 }
 
-/* The names of what programs count themselves. */
+/* The names of the counters that programs report. */
 static PyObject *counters(const struct sp_model *m)
 {
 	PyObject *list = PyList_New(0);
@@ -196,7 +196,7 @@ static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *c
 	return rc;
 }
 
-/* Functions with a call path or lines. A damaged file may define more, of which nothing is left. */
+/* The number of functions with a call path or lines. A damaged file may define more functions. */
 static Py_ssize_t count_regions(const struct sp_model *m)
 {
 	bool *has = calloc(m->n_regions + 1, sizeof(*has));
@@ -215,7 +215,7 @@ static Py_ssize_t count_regions(const struct sp_model *m)
 	return n;
 }
 
-/* What the viewer met. */
+/* Adds the problem that the viewer found. */
 static int add_kept(PyObject *problems, struct sp_view_kept *kept)
 {
 	struct sp_err why;

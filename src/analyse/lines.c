@@ -11,7 +11,7 @@
 
 static const double S = 1e-9;
 
-/* The n lines of one function. */
+/* A row with the n lines of one function. */
 static PyObject *function_row(const struct sp_model *m, const struct sp_line *v, size_t n)
 {
 	const struct sp_region *r = &m->regions[v->region];

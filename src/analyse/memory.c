@@ -105,7 +105,7 @@ static PyObject *result(const struct sp_model *m)
 	return Py_BuildValue("{sN sN sN}", "processes", processes, "sites", sites, "stacks", stacks);
 }
 
-/* A merged experiment has the columns of call paths only: the rest is in the raw files. */
+/* The merged file has only the columns of call paths; everything else is read from the raw files. */
 static PyObject *from_raw_files(struct sp_state *st, const struct sp_model *merged)
 {
 	struct sp_err e = {.code = 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* merge(): one file of what all raw files hold together. */
+/* merge(): makes the merged file of all raw files. */
 #include "analyse/analyse.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_NAMES = 4 };
 
-/* By the ranks of a program of MPI: names are the wrappers' path and names of the MPI's library. */
+/* Merges with the ranks of an MPI program: names are the path of the wrappers' library and names of the MPI library. */
 static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *const *names, struct sp_merge_result *r,
                        struct sp_err *e)
 {
@@ -19,7 +19,7 @@ static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *
 	int rc, i;
 
 	for (i = 1; !mpi && i < MOST_NAMES && names[i]; i++)
-		mpi = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL); /* Open MPI's own plugins look for it there */
+		mpi = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL); /* Open MPI's plugins look up its symbols globally */
 	if (!mpi)
 		return sp_fail(e, 0, "%s cannot be loaded", names[1] ? names[1] : "MPI");
 	wrappers = dlopen(names[0], RTLD_NOW | RTLD_LOCAL);
@@ -33,7 +33,7 @@ static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *
 	return rc;
 }
 
-/* Borrowed from the tuple; empty where there is none. */
+/* Borrowed from the tuple; an empty list if it has no names. */
 static int read_names(PyObject *tuple, char **names)
 {
 	Py_ssize_t i;

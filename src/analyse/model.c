@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The type Model: loading, who may use it, conversion. */
+/* The type Model: loading, exclusive use, conversion. */
 #include "analyse/analyse.h"
 
 #include "model/event.h"
@@ -142,7 +142,7 @@ PyObject *sp_model_convert(PyObject *o, PyObject *args, PyObject *kwargs)
 	if (rc && !PyErr_Occurred())
 		sp_raise(st, &e);
 	else if (PyErr_Occurred())
-		rc = -1; /* the callback raised at the very end */
+		rc = -1; /* the callback raised an exception at the end */
 out:
 	Py_XDECREF(path);
 	if (rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Python door `spartito._analyse`: the module, its state, and what the other files of this room share. */
+/* The extension module `spartito._analyse`: its functions, its state, and what the other files of this folder share. */
 #include "analyse/analyse.h"
 
 #include <string.h>

@@ -13,7 +13,7 @@
 
 static const double S = 1e-9;
 
-/* Whether there is something to analyse; -1 with an exception set. */
+/* Checks whether the experiment can be analysed. Returns 0, or -1 with an exception set. */
 static int check(struct sp_state *st, const struct sp_model *m)
 {
 	if (!m->traced)
@@ -79,7 +79,7 @@ static PyObject *message_rows(struct sp_state *st, const struct sp_messages *x, 
 	return list;
 }
 
-/* What was matched and what was not. */
+/* Numbers of matched and unmatched messages. */
 static PyObject *found_numbers(const struct sp_messages *x)
 {
 	unsigned long long bytes = 0;
@@ -114,7 +114,7 @@ static PyObject *message_result(struct sp_state *st, const struct sp_messages *x
 	return d;
 }
 
-/* Bits of the groups that are named; 0 with an exception set. */
+/* Bits of the named groups; 0 with an exception set. */
 static unsigned wanted_groups(PyObject *names)
 {
 	PyObject *list = PySequence_Fast(names, "by is not a sequence of words");

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "model/str.h"
 
-/* What both take. */
+/* The arguments of both methods. */
 struct query {
 	PyObject *path; /* owned */
 	long process, location;

@@ -10,7 +10,7 @@
 
 static const double S = 1e-9;
 
-/* What all three take. */
+/* The arguments of all three methods. */
 struct query {
 	const char *sort;
 	enum sp_sort by;
@@ -67,7 +67,7 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	return d;
 }
 
-/* The rows were computed without the GIL; rc and e say how that went. */
+/* Converts rows that were computed without the GIL. */
 static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n,
                            const struct sp_sum *sums)
 {
@@ -189,7 +189,7 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	return list;
 }
 
-/* The edges into (callees false) or out of a region, which come by inclusive time. */
+/* The edges into a region (callees false) or out of it; they are sorted by inclusive time. */
 static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const struct sp_edge *edges, size_t n,
                            uint32_t region, bool callees)
 {

@@ -11,12 +11,12 @@
 #include "view/against.h"
 #include "view/kept.h"
 
-/* How the arguments of Model.view() become a query. */
+/* An argument of Model.view(), and its field in the query. */
 struct parameter {
 	const char *name;
 	enum sp_view_parameter bit;
 	enum { INDEX, COUNT, TIME, WORD } type;
-	size_t at; /* in struct sp_view_query */
+	size_t at; /* offset in struct sp_view_query */
 };
 #define AT(member) offsetof(struct sp_view_query, member)
 static const struct parameter parameters[] = {
@@ -61,7 +61,7 @@ static int set_time(const struct parameter *p, PyObject *value, void *to)
 	return 0;
 }
 
-/* The word lives as long as the arguments. */
+/* The string is valid as long as the arguments. */
 static int set_word(const struct parameter *p, PyObject *value, void *to)
 {
 	const char *word = PyUnicode_Check(value) ? PyUnicode_AsUTF8(value) : NULL;
@@ -112,7 +112,7 @@ static const struct sp_view_kind *parse(PyObject *args, PyObject *kwargs, struct
 	return k;
 }
 
-/* Rows are checked once, by one; who comes later finds them so. */
+/* Checks the rows in the first call; later calls return at once. */
 static int prepare_rows(struct sp_state *st, struct sp_model_object *self)
 {
 	struct sp_err e = {.code = 0};
@@ -198,7 +198,7 @@ PyObject *sp_model_sum_up(PyObject *o, PyObject *args, PyObject *kwargs)
 	sp_lod_close(p);
 	sp_watch_end(&w);
 	sp_model_leave(self);
-	if (PyErr_Occurred()) /* in the callback, or Ctrl-C */
+	if (PyErr_Occurred()) /* in the callback, or by Ctrl-C */
 		return NULL;
 	return rc ? sp_raise(st, &e) : PyBool_FromLong(made);
 }

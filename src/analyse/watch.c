@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What somebody watches while it goes on without the GIL, and may end by Ctrl-C. */
+/* Progress reports of operations without the GIL, which Ctrl-C can end. */
 #include "analyse/analyse.h"
 
-#define OFTEN INT64_C(50000000) /* ns between two calls of the callback */
+#define OFTEN INT64_C(50000000) /* ns; minimum time between two calls of the callback */
 
 void sp_watch_begin(struct sp_watch *w)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compressor and Decompressor: streams of zstd in pieces, as packed experiments are written and read. An object is used
- * by one thread at a time. This file is left out where libzstd is not there. */
+/* Compressor and Decompressor: zstd streams that are processed in pieces, for reading and writing packed experiments.
+ * Only one thread at a time may use an object. The build leaves this file out if libzstd is not available. */
 #include "analyse/analyse.h"
 
 #include <zstd.h>
 
-enum { LEVEL = 3 }; /* 9 saves a twentieth of a trace more and takes five times as long */
+enum { LEVEL = 3 }; /* 9 makes a trace a twentieth smaller and takes five times as long */
 
 struct compressor {
 	PyObject_HEAD ZSTD_CCtx *zstd; /* owned */
@@ -13,9 +13,9 @@ struct compressor {
 
 struct decompressor {
 	PyObject_HEAD ZSTD_DCtx *zstd; /* owned */
-	PyObject *data;                /* owned; bytes that were fed last */
-	ZSTD_inBuffer in;              /* in data */
-	bool ended;                    /* nothing of a frame is missing */
+	PyObject *data;                /* owned; the last input */
+	ZSTD_inBuffer in;              /* position in data */
+	bool ended;                    /* the last frame is complete */
 };
 
 static void raise_zstd(PyObject *self, size_t code)
@@ -53,7 +53,7 @@ static void compressor_dealloc(struct compressor *o)
 	Py_DECREF(type);
 }
 
-/* What comes out for n bytes, or at the end. */
+/* Compresses n bytes, or ends the stream; returns the output. */
 static PyObject *compress(struct compressor *o, const void *bytes, size_t n, ZSTD_EndDirective end)
 {
 	const size_t room = ZSTD_compressBound(n) + ZSTD_CStreamOutSize();
@@ -155,7 +155,8 @@ static PyObject *decompressor_take(PyObject *self, PyObject *args)
 		return NULL;
 	out = (ZSTD_outBuffer){PyBytes_AS_STRING(result), (size_t)most, 0};
 	thread = PyEval_SaveThread();
-	/* at the end of a frame, without more, it would take nothing for the begin of another */
+	/* at the end of a frame, without further input, the decompressor would take nothing as the begin of another
+	 * frame */
 	while ((!o->ended || o->in.pos < o->in.size) && out.pos < out.size) {
 		before = out.pos + o->in.pos;
 		rest = ZSTD_decompressStream(o->zstd, &out, &o->in);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table by address: open-addressed slots of one size, each of which begins with its address as a uintptr_t, 0 where
- * it is free. Inline, with a size that the compiler knows. Slots move when others come and go. */
+/* A hash table by address with open addressing. All slots have one size, which the caller passes; each begins with its
+ * address as a uintptr_t, 0 if it is unused. Inline, so that the compiler knows the size. Adding or removing a slot may
+ * move others. */
 #ifndef SP_BASE_ADDRESSES_H
 #define SP_BASE_ADDRESSES_H
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 struct sp_addresses {
-	char *slots; /* owned; NULL: there are none */
+	char *slots; /* owned; NULL: no slots */
 	size_t mask, used;
 };
 
@@ -30,7 +31,7 @@ static inline size_t sp_addresses_place(const struct sp_addresses *t, uintptr_t 
 	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & t->mask;
 }
 
-/* The slot of an address, or the free one where it would be. */
+/* The slot of an address, or the unused slot for it. */
 static inline void *sp_addresses_look(const struct sp_addresses *t, size_t bytes, uintptr_t address)
 {
 	size_t i = sp_addresses_place(t, address);
@@ -41,14 +42,14 @@ static inline void *sp_addresses_look(const struct sp_addresses *t, size_t bytes
 	}
 }
 
-/* NULL: it is not there. */
+/* The slot of an address; NULL: not in the table. */
 static inline void *sp_addresses_find(const struct sp_addresses *t, size_t bytes, const void *p)
 {
 	void *slot = t->slots ? sp_addresses_look(t, bytes, (uintptr_t)p) : NULL;
 	return slot && sp_addresses_key(slot) ? slot : NULL;
 }
 
-/* slots: a power of two. false: no memory, and nothing changed. */
+/* Resizes the table; slots: a power of two. Returns false if there is no memory; then nothing has changed. */
 static inline bool sp_addresses_resize(struct sp_addresses *t, size_t bytes, size_t slots)
 {
 	struct sp_addresses fresh = {calloc(slots, bytes), slots - 1, t->used};
@@ -64,7 +65,7 @@ static inline bool sp_addresses_resize(struct sp_addresses *t, size_t bytes, siz
 	return true;
 }
 
-/* A new slot, all 0 but its address, which is not there yet; NULL: no memory. */
+/* Adds a slot for an address that is not in the table; all 0 except the address. NULL: no memory. */
 static inline void *sp_addresses_add(struct sp_addresses *t, size_t bytes, const void *p)
 {
 	if ((!t->slots && !sp_addresses_resize(t, bytes, 64)) ||
@@ -76,7 +77,7 @@ static inline void *sp_addresses_add(struct sp_addresses *t, size_t bytes, const
 	return slot;
 }
 
-/* Those behind it that would not be found any more move up. */
+/* Removes a slot, and moves following slots that could not be found any more. */
 static inline void sp_addresses_remove(struct sp_addresses *t, size_t bytes, void *slot)
 {
 	size_t gap = (size_t)((char *)slot - t->slots) / bytes, i = (gap + 1) & t->mask;

@@ -23,7 +23,7 @@ void sp_arena_free(struct sp_arena *a)
 	memset(a, 0, sizeof(*a));
 }
 
-/* A large piece gets a block of its own, so that the rest of the open block is not given up. */
+/* A large allocation gets a separate block, so that the rest of the current block is not lost. */
 static void *alloc_slow(struct sp_arena *a, size_t n)
 {
 	size_t size = n > BLOCK / 4 ? n : BLOCK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is told to the compiler: which way a branch goes, what is seldom called, what others may call. */
+/* Hints for the compiler: probable branches, rarely called functions, exported functions. */
 #ifndef SP_BASE_COMPILER_H
 #define SP_BASE_COMPILER_H
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process that was forked has of its parent's. */
+/* Descriptors that a forked process has inherited from its parent. */
 #ifndef SP_BASE_DESCRIPTORS_H
 #define SP_BASE_DESCRIPTORS_H
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SP_MOST_DESCRIPTORS = 1 << 16 }; /* are tried one by one */
+enum { SP_MOST_DESCRIPTORS = 1 << 16 }; /* limit of descriptors that are closed one by one */
 
-/* Closes all descriptors from `first` on, however many there are. Before Linux 5.9 those below SP_MOST_DESCRIPTORS: to
- * try all that the limit allows could take minutes. Allocates nothing, so that it may follow a fork. */
+/* Closes all descriptors from `first` on. Before Linux 5.9 it closes only those below SP_MOST_DESCRIPTORS, because
+ * trying all that the limit allows could take minutes. Allocates nothing, so it may be called after a fork. */
 static inline void sp_close_from(int first)
 {
 #ifdef SYS_close_range

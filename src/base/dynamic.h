@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The dynamic section of a loaded object. Inline, and without a call of any function but strcmp(): its users may run
- * while the dynamic linker binds a symbol, and one of them is linked to nothing of ours. */
+/* The dynamic section of a loaded object. Inline, and calls no function except strcmp(): its users may run while the
+ * dynamic linker binds a symbol, and one of them is not linked to any of Spartito's libraries. */
 #ifndef SP_BASE_DYNAMIC_H
 #define SP_BASE_DYNAMIC_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* NULL: the object has none. */
+/* The dynamic section; NULL: the object does not have one. */
 static inline const ElfW(Dyn) * sp_dynamic(const struct dl_phdr_info *info)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++)
@@ -19,7 +19,7 @@ static inline const ElfW(Dyn) * sp_dynamic(const struct dl_phdr_info *info)
 	return NULL;
 }
 
-/* The value of the entry with that tag; 0: there is none. */
+/* The value of the entry with this tag; 0: no such entry. */
 static inline uintptr_t sp_dynamic_value(const ElfW(Dyn) * d, ElfW(Sxword) tag)
 {
 	for (; d && d->d_tag != DT_NULL; d++)
@@ -28,14 +28,14 @@ static inline uintptr_t sp_dynamic_value(const ElfW(Dyn) * d, ElfW(Sxword) tag)
 	return 0;
 }
 
-/* The same of one that is an address: glibc has relocated it, elsewhere (musl, the vDSO) it is an offset. */
+/* The same for an address: glibc has relocated it; elsewhere (musl, the vDSO) it is an offset. */
 static inline const void *sp_dynamic_address(const ElfW(Dyn) * d, uintptr_t base, ElfW(Sxword) tag)
 {
 	uintptr_t p = sp_dynamic_value(d, tag);
 	return p ? (const void *)(p < base ? base + p : p) : NULL; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* What an object defines for others. */
+/* The tables of the symbols that an object exports. */
 struct sp_dynamic_symbols {
 	const ElfW(Sym) * symbols;
 	const char *strings;
@@ -100,8 +100,8 @@ static inline bool sp_dynamic_in_hash(const struct sp_dynamic_symbols *o, const 
 	return false;
 }
 
-/* Whether it has a function of that name, and not only calls one: dlsym() takes the entry for a function of which an
- * executable that is not position-independent takes the address for the function itself. */
+/* Whether the object defines a function of this name. It is not enough that dlsym() finds one: in an executable that is
+ * not position-independent, dlsym() returns the entry of a function whose address the executable takes. */
 static inline bool sp_dynamic_defines(const struct sp_dynamic_symbols *o, const char *name)
 {
 	return o->gnu_hash ? sp_dynamic_in_gnu_hash(o, name) : sp_dynamic_in_hash(o, name);

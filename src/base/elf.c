@@ -15,25 +15,25 @@
 #include "base/regular.h"
 #include "base/search.h"
 
-/* <link.h> has ElfW() for the types of this machine's own class, but not for symbols' macros */
+/* <link.h> has ElfW() for the types of this machine's class, but not for the macros of symbols */
 #define TYPE_OF(symbol) ((symbol)->st_info & 0xf)
 
 enum { MOST_HEADERS = 1 << 16, MOST_NOTES = 1 << 16 };
 
 struct function {
 	uint64_t address, bytes;
-	uint32_t name; /* in strings */
+	uint32_t name; /* offset in strings */
 };
 
 struct sp_elf {
-	char *strings; /* owned; ends with a NUL of ours */
+	char *strings; /* owned; a NUL is added at the end */
 	size_t n_strings;
-	struct function *functions; /* owned; by address */
+	struct function *functions; /* owned; sorted by address */
 	size_t n;
 	char build[SP_ELF_BUILD];
 };
 
-/* A piece of the file, to be freed; NULL: it is not there whole, or no memory. */
+/* Reads a part of the file, to be freed with free(); NULL: it is beyond the file's end, or no memory. */
 static void *piece(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	if (!bytes || offset > size || bytes > size - offset)
@@ -61,7 +61,7 @@ static bool ours(const ElfW(Ehdr) * h)
 	       h->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) && h->e_ident[EI_DATA] == data;
 }
 
-/* ---- which build ---- */
+/* ---- build id ---- */
 
 static bool build_id(const char *notes, size_t n, char *text)
 {
@@ -125,7 +125,8 @@ static void read_build(struct sp_elf *e, int fd, const struct stat *s, const Elf
 
 /* ---- functions ---- */
 
-/* By address; of several names for one place first the one that a user would write: read before __read. */
+/* Sorts by address; of several names for one address, the one that a user would write comes first: read before
+ * __read. */
 static int by_address(const void *a, const void *b, void *strings)
 {
 	const struct function *x = a, *y = b;
@@ -136,7 +137,7 @@ static int by_address(const void *a, const void *b, void *strings)
 	return low != other ? (low < other ? -1 : 1) : strcmp(p, q);
 }
 
-/* The first function behind an address. */
+/* The first function after an address. */
 static size_t behind(const struct sp_elf *e, uint64_t address)
 {
 	return sp_first_behind(e->functions, e->n, sizeof *e->functions, offsetof(struct function, address), address);
@@ -154,7 +155,7 @@ static void take_functions(struct sp_elf *e, const ElfW(Sym) * symbols, size_t n
 		qsort_r(e->functions, e->n, sizeof *e->functions, by_address, e->strings);
 }
 
-/* The table of all symbols, or that of the dynamic ones where the file was stripped. */
+/* Reads the table of all symbols, or that of dynamic symbols if the file was stripped. */
 static void read_functions(struct sp_elf *e, int fd, uint64_t size, const ElfW(Ehdr) * h)
 {
 	const ElfW(Shdr) *table = NULL;
@@ -176,7 +177,7 @@ static void read_functions(struct sp_elf *e, int fd, uint64_t size, const ElfW(E
 	free(s);
 }
 
-/* An object file of ours that is open; -1: it is none. Its size and header come with it. */
+/* Opens an object file for this machine, with its size and header; -1: not such a file. */
 static int open_ours(const char *path, struct stat *s, ElfW(Ehdr) * *h)
 {
 	int fd = sp_open_regular(AT_FDCWD, path);
@@ -238,7 +239,7 @@ const char *sp_elf_build(const struct sp_elf *e)
 	return e->build;
 }
 
-/* ---- single places ---- */
+/* ---- single symbols and offsets ---- */
 
 static bool find_symbol(int fd, uint64_t size, const ElfW(Shdr) * table, const ElfW(Shdr) * names, const char *name,
                         struct sp_elf_place *out)
@@ -305,7 +306,7 @@ bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
 	    h->e_phentsize == sizeof *p ? piece(fd, (uint64_t)file.st_size, h->e_phoff, h->e_phnum * sizeof *p) : NULL;
 	bool found = false;
 	for (unsigned i = 0; p && i < h->e_phnum; i++) {
-		/* whole pages are mapped, so that a page may be of two pieces: where one begins, that is meant */
+		/* whole pages are mapped, so two parts may share a page: prefer the part that begins at the offset */
 		uint64_t begin = p[i].p_offset / page * page, bytes = p[i].p_offset % page + p[i].p_filesz;
 		if (p[i].p_type != PT_LOAD || offset < begin || offset - begin >= bytes || (found && offset != begin))
 			continue;
@@ -322,8 +323,8 @@ bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
 
 typedef char *demangler(const char *symbol, char *room, size_t *n, int *status);
 
-/* Not linked: neither half of Spartito needs C++ otherwise, and where a C++ object was measured, one of these is there.
- */
+/* Loaded on demand: neither half of Spartito needs C++ otherwise, and where a C++ object was measured, one of these
+ * libraries is available. */
 static demangler *find_demangler(bool load)
 {
 	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1"};
@@ -332,7 +333,7 @@ static demangler *find_demangler(bool load)
 		void *library = dlopen(libraries[i], RTLD_LAZY | (load ? 0 : RTLD_NOLOAD));
 		found = library ? dlsym(library, "__cxa_demangle") : NULL;
 	}
-	dlerror(); /* the program may ask for its own errors */
+	dlerror(); /* resets the error state, which the program may query */
 	return (demangler *)found;
 }
 

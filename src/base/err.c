@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of files may hold anything; an error stays one line. */
+/* Replaces control characters: names of files may contain any, but an error must be one line. */
 static void one_line(char *s)
 {
 	for (; *s; s++)

@@ -12,7 +12,7 @@ bool sp_grow_now(void *p, size_t *room, size_t size)
 	const size_t more = *room ? *room * 2 : FIRST;
 	void *larger, *old;
 
-	memcpy(&old, p, sizeof(old)); /* what it points to is of any type */
+	memcpy(&old, p, sizeof(old)); /* it points to a pointer of any type */
 	larger = more <= SIZE_MAX / 2 / size ? realloc(old, more * size) : NULL;
 	if (!larger)
 		return false;

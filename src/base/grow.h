@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-bool sp_grow_now(void *p, size_t *room, size_t size); /* only for sp_grow */
+bool sp_grow_now(void *p, size_t *room, size_t size); /* for sp_grow() only */
 
-/* Makes room for one more in an array that malloc gave. p: the address of the pointer to it, of whatever type (NULL at
- * first); n: elements in use; *room: elements there is room for; size: bytes of one. false, and nothing is different,
- * when memory is short. The room doubles, so that adding n elements copies no more than n. */
+/* Makes room for one more element in an array allocated by malloc(). p: address of the pointer to it, of any pointer
+ * type (NULL at first); n: elements in use; *room: capacity in elements; size: bytes of an element. Returns false if
+ * there is no memory; then nothing has changed. The capacity doubles, so that adding n elements copies at most n. */
 static inline bool sp_grow(void *p, size_t n, size_t *room, size_t size)
 {
 	return n < *room || sp_grow_now(p, room, size);

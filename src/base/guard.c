@@ -14,7 +14,7 @@ struct guard {
 };
 
 static _Thread_local struct guard *innermost;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* to put ours in place */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the installation of the handler */
 static struct sigaction before;
 static volatile sig_atomic_t passed_on;
 
@@ -24,14 +24,14 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 	struct guard *g = innermost;
 
 	(void)context;
-	/* synchronous: of an access in this thread, not sent by somebody */
+	/* raised by an access of this thread, not sent by another process */
 	if (g && info->si_code > 0)
 		siglongjmp(g->back, 1);
-	/* who came after us gives it back, as Python's faulthandler does */
+	/* a handler that was installed later, such as Python's faulthandler, restores this one */
 	sigaction(number, passed_on ? &end : &before, NULL);
 	passed_on = 1;
 	if (info->si_code <= 0)
-		raise(number); /* an access is repeated when this returns */
+		raise(number); /* a failed access is repeated after this function returns */
 }
 
 static bool is_in_place(struct sigaction *now)
@@ -39,11 +39,10 @@ static bool is_in_place(struct sigaction *now)
 	return sigaction(SIGBUS, NULL, now) != 0 || (now->sa_flags & SA_SIGINFO && now->sa_sigaction == on_sigbus);
 }
 
-/* Others may have put theirs in its place since the last time: faulthandler.enable(). */
+/* Installs the handler. Another one may have replaced it since the last call: faulthandler.enable(). */
 static void install(void)
 {
-	/* SA_NODEFER: the mask of signals stays as it is, so that nothing has to be put back, nor saved for each guard
-	 */
+	/* SA_NODEFER: the signal mask does not change, so no guard has to save and restore it */
 	struct sigaction a = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER}, now;
 
 	if (is_in_place(&now))

@@ -43,7 +43,7 @@ uint32_t sp_notebook_check(const void *p, size_t n)
 
 /* ---- the list ---- */
 
-/* The line at *at, which has a newline, ends as a string there, and *at is behind it. NULL: there is none. */
+/* Returns the line at *at as a string, without its newline, and moves *at after it. NULL: no complete line. */
 static char *line_at(const struct sp_notebook *b, size_t *at)
 {
 	char *line = b->text + *at, *end = *at < b->n ? memchr(line, '\n', b->n - *at) : NULL;
@@ -54,7 +54,7 @@ static char *line_at(const struct sp_notebook *b, size_t *at)
 	return line;
 }
 
-/* A line `cell NUMBER BYTES FUNCTIONS`, and so many bytes of source with a newline behind them. */
+/* Reads a line `cell NUMBER BYTES FUNCTIONS`, and BYTES bytes of source with a newline after them. */
 static bool take_cell(struct sp_notebook *b, size_t *at, size_t *functions)
 {
 	struct sp_notebook_cell c;
@@ -68,7 +68,7 @@ static bool take_cell(struct sp_notebook *b, size_t *at, size_t *functions)
 	return true;
 }
 
-/* A line `LINE CHECK NAME`. */
+/* Reads a line `LINE CHECK NAME`. */
 static bool take_function(struct sp_notebook *b, size_t *at)
 {
 	struct sp_notebook_function f = {.cell = b->cells[b->n_cells - 1].number};
@@ -82,7 +82,7 @@ static bool take_function(struct sp_notebook *b, size_t *at)
 	return true;
 }
 
-/* Up to what is none of it. */
+/* Reads the list up to the first invalid line. */
 static void list(struct sp_notebook *b)
 {
 	size_t at = 0, n;
@@ -115,7 +115,7 @@ static bool has_changed(const struct sp_notebook *b, const char *dir, const char
 	       now.st_mtim.tv_nsec != b->file.st_mtim.tv_nsec || now.st_mtim.tv_sec != b->file.st_mtim.tv_sec;
 }
 
-/* Whether there is another list than the one that is known. */
+/* Reads the list if it has changed; returns whether it has. */
 static bool is_read_again(struct sp_notebook *b, const char *dir)
 {
 	char *path;
@@ -132,7 +132,7 @@ static bool is_read_again(struct sp_notebook *b, const char *dir)
 	return again;
 }
 
-/* ---- what is asked ---- */
+/* ---- queries ---- */
 
 static uint32_t find(const struct sp_notebook *b, const struct sp_notebook_function *f)
 {

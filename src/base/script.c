@@ -8,7 +8,8 @@
 
 static const char main_file[] = "__main__";
 
-/* name with the packages in front that the directory is in. directory is changed. Owned; NULL: no memory. */
+/* The name with those of the packages that contain the directory. Modifies directory. The caller owns the result; NULL:
+ * no memory. */
 static char *in_packages(char *directory, const char *name)
 {
 	char *module = strdup(name), *longer = NULL, *slash;

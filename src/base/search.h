@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Searches in tables that are sorted by an address. */
+/* Binary search in tables that are sorted by an address. */
 #ifndef SP_BASE_SEARCH_H
 #define SP_BASE_SEARCH_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The first of n rows of `size` bytes whose 64-bit word at the offset `field` is greater than the address; n: none is.
- */
+/* The first of n rows of `size` bytes whose 64-bit word at the offset `field` is greater than the address; n: no such
+ * row. */
 static inline size_t sp_first_behind(const void *rows, size_t n, size_t size, size_t field, uint64_t address)
 {
 	size_t low = 0, high = n;

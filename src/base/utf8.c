@@ -11,7 +11,7 @@ size_t sp_utf8_sequence(const unsigned char *p, size_t n)
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	/* too long a form, a surrogate, beyond U+10FFFF */
+	/* overlong, a surrogate, or beyond U+10FFFF */
 	if ((c == 0xe0 && p[1] < 0xa0) || (c == 0xed && p[1] > 0x9f) || (c == 0xf0 && p[1] < 0x90) ||
 	    (c == 0xf4 && p[1] > 0x8f))
 		return 0;

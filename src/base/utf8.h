@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Length of the well-formed UTF-8 sequence at p, 0 if there is none. n > 0. */
+/* Length of the valid UTF-8 sequence at p, which has n > 0 bytes; 0: invalid. */
 size_t sp_utf8_sequence(const unsigned char *p, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checksums of the header and of chunks, as FORMAT.md has them. Written where nothing of a chunk changes any more,
- * verified by the reader: a changed bit is damage, and not another number. */
+/* Checksums of the header and of chunks, as specified in FORMAT.md. A writer adds them when a chunk does not change any
+ * more; the reader verifies them, so that a changed bit is found as damage and not read as another number. */
 #ifndef SP_FORMAT_CHECKSUM_H
 #define SP_FORMAT_CHECKSUM_H
 
@@ -14,14 +14,14 @@
 #define SP_RAW_SUM_A UINT64_C(0x9e3779b185ebca87)
 #define SP_RAW_SUM_B UINT64_C(0xc2b2ae3d27d4eb4f)
 
-/* Each step is a bijection of the sum for a given word, and of the word for a given sum. */
+/* For a given word, a step is a bijection of the sum; for a given sum, a bijection of the word. */
 static inline uint64_t sp_raw_sum_step(uint64_t sum, uint64_t word)
 {
 	sum += word * SP_RAW_SUM_B;
 	return (sum << 31 | sum >> 33) * SP_RAW_SUM_A;
 }
 
-/* Continues the sum with n bytes: four sums side by side, as a processor adds them at once. */
+/* Continues the sum with n bytes. It computes four sums side by side, which a processor can do in parallel. */
 static inline uint64_t sp_raw_sum_bytes(uint64_t sum, const void *bytes, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)bytes;
@@ -41,7 +41,7 @@ static inline uint64_t sp_raw_sum_bytes(uint64_t sum, const void *bytes, size_t 
 	return sum;
 }
 
-/* 32 bits of it; 0 stands for none. */
+/* Reduces the sum to 32 bits; never 0, which means no checksum. */
 static inline uint32_t sp_raw_sum_end(uint64_t sum)
 {
 	sum ^= sum >> 29;
@@ -50,7 +50,7 @@ static inline uint32_t sp_raw_sum_end(uint64_t sum)
 	return (uint32_t)sum ? (uint32_t)sum : 1;
 }
 
-/* Bytes of a unit of `used`; 0: it does not count the payload. */
+/* Bytes per unit of `used`; 0: `used` does not count the payload. */
 static inline uint64_t sp_raw_unit(uint32_t type)
 {
 	switch (type) {
@@ -81,8 +81,8 @@ static inline uint64_t sp_raw_unit(uint32_t type)
 	}
 }
 
-/* Of the header of a chunk and what is used of its payload, of which there are `bytes`; all of it where `used` does not
- * say. What is the writer's, and the checksum itself, is left out. */
+/* The checksum of a chunk's header and the used part of its payload of `bytes` bytes; of the whole payload if `used`
+ * does not count it. Fields that only the writer uses, and the checksum, are left out. */
 static inline uint32_t sp_raw_chunk_sum(const struct sp_raw_chunk *c, const void *payload, uint64_t bytes)
 {
 	const uint64_t unit = sp_raw_unit(c->type);
@@ -95,7 +95,7 @@ static inline uint32_t sp_raw_chunk_sum(const struct sp_raw_chunk *c, const void
 	return sp_raw_sum_end(sp_raw_sum_bytes(sp_raw_sum_bytes(0, &head, sizeof(head)), payload, bytes));
 }
 
-/* The checksum in a chunk's header, 0: it has none. It is above the number of words. */
+/* The checksum in a chunk's header; 0: no checksum. It is in the upper half of `words`. */
 static inline uint32_t sp_raw_sum_of(const struct sp_raw_chunk *c)
 {
 	return (uint32_t)(c->words >> 32);
@@ -106,7 +106,7 @@ static inline void sp_raw_chunk_seal(struct sp_raw_chunk *c, const void *payload
 	c->words = (uint32_t)c->words | (uint64_t)sp_raw_chunk_sum(c, payload, bytes) << 32;
 }
 
-/* Of all members of the header but the checksum, the flag that says whether recording is paused, and what is said of
+/* The checksum of all fields of the header except: the checksum, the flag for paused recording, and the fields about
  * children, which may outlive the process. */
 static inline uint32_t sp_raw_header_sum(const struct sp_raw_header *h)
 {

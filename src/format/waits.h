@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* For what a thread waits, and what an object is that it waits for. */
+/* The kind of a wait, and of the object that a thread waits for. */
 enum sp_raw_wait_kind {
 	SP_RAW_WAIT_OTHER = 0,
 	SP_RAW_WAIT_LOCK = 1,
@@ -15,17 +15,17 @@ enum sp_raw_wait_kind {
 	SP_RAW_WAIT_EVENT = 5,
 	SP_RAW_WAIT_BARRIER = 6,
 	SP_RAW_WAIT_QUEUE = 7,
-	SP_RAW_WAIT_THREAD = 8, /* its end */
+	SP_RAW_WAIT_THREAD = 8, /* join */
 	SP_RAW_WAIT_FUTURE = 9,
 	SP_RAW_WAIT_PROCESS_LOCK = 10, /* a semaphore that processes share */
-	SP_RAW_WAIT_PROCESS = 11,      /* its end */
+	SP_RAW_WAIT_PROCESS = 11,      /* end of a child process */
 	SP_RAW_WAIT_PIPE = 12,
 	SP_RAW_WAIT_SLEEP = 13,
 	SP_RAW_WAIT_SELECT = 14, /* select, poll, epoll */
 	SP_RAW_WAIT_SOCKET = 15,
 	SP_RAW_WAIT_FILE_LOCK = 16,
 	SP_RAW_WAIT_GIL = 17,
-	SP_RAW_WAIT_MUTEX = 18, /* this and the next ones: of the C library */
+	SP_RAW_WAIT_MUTEX = 18, /* this and the next ones: objects of the C library */
 	SP_RAW_WAIT_COND = 19,
 	SP_RAW_WAIT_SEM = 20,
 	SP_RAW_WAIT_RWLOCK = 21,
@@ -35,59 +35,64 @@ enum sp_raw_wait_kind {
 
 /* flags of a wait */
 enum {
-	SP_RAW_WAIT_TIMED = 1,   /* the one that goes on ends by itself */
-	SP_RAW_WAIT_FOR_NEWS = 2 /* nobody holds what it waits for: somebody has to notify, release, put … */
+	SP_RAW_WAIT_TIMED = 1,   /* the outstanding wait has a timeout */
+	SP_RAW_WAIT_FOR_NEWS = 2 /* the object has no holder: a notification, release, put … ends the wait */
 };
-/* What a WAIT_END says: without what it was for, with it, or that it was no wait after all, which nobody counts. */
+/* The outcome in a WAIT_END: it failed, it succeeded, or the object was available at once, so it is not counted. */
 enum { SP_RAW_WAIT_FAILED = 0, SP_RAW_WAIT_GOT = 1, SP_RAW_WAIT_NONE = 2 };
-/* In the place of a location: a thread that held it at a fork, and is not there in the child. */
+/* Instead of a location: a thread that held the object at a fork and does not exist in the child. */
 #define SP_RAW_HOLDER_GONE (SP_RAW_NONE - 1)
 
-/* Waits of a thread at one place for one object with one holder. Sums are of waits that are over. */
+/* All waits of a thread at one call path and line for one object with one holder. Sums are of waits that have ended. */
 struct sp_raw_wait {
-	uint64_t node;        /* writer's pointer */
-	uint32_t object;      /* of an OBJECTS chunk; 0: none */
-	uint16_t kind;        /* enum sp_raw_wait_kind */
-	uint16_t flags;       /* SP_RAW_WAIT_… */
-	uint32_t file;        /* string: where the program's own function waits; 0: not known */
-	uint32_t line;        /* of it; 0: not known */
-	uint32_t holder;      /* location that held it when they began; SP_RAW_NONE: none, or not known */
-	uint32_t number;      /* of the thread's rows, from 1: by which a trace refers to it; 0: not told */
-	uint64_t holder_node; /* writer's pointer among those of that location: where it got it; 0: not known */
+	uint64_t node;   /* writer's pointer */
+	uint32_t object; /* id in an OBJECTS chunk; 0: no object */
+	uint16_t kind;   /* enum sp_raw_wait_kind */
+	uint16_t flags;  /* SP_RAW_WAIT_… */
+	uint32_t file;   /* string: source location of the wait in the program's own code; 0: unknown */
+	uint32_t line;   /* line in it; 0: unknown */
+	/* location that held the object when the waits began; SP_RAW_NONE: no holder, or unknown */
+	uint32_t holder;
+	/* number among the thread's rows, from 1, by which a trace refers to it; 0: not recorded */
+	uint32_t number;
+	/* writer's pointer in that location: call path at which it acquired the object; 0: unknown */
+	uint64_t holder_node;
 	uint64_t count;
 	uint64_t ticks;
 	uint64_t longest; /* ticks */
-	uint64_t since;   /* ticks: of the one that goes on; 0: none */
+	uint64_t since;   /* ticks; begin of the outstanding wait; 0: no outstanding wait */
 };
 _Static_assert(sizeof(struct sp_raw_wait) == 72, "raw wait");
 
-/* What threads waited for. */
+/* An object that threads waited for. */
 struct sp_raw_object {
 	uint32_t id;        /* from 1 */
 	uint16_t kind;      /* enum sp_raw_wait_kind */
-	uint16_t freed;     /* 1: it is no more */
-	uint64_t address;   /* in the process; 0: it has none */
+	uint16_t freed;     /* 1: it was destroyed */
+	uint64_t address;   /* in the process; 0: no address */
 	uint32_t type;      /* string: the name of its type, or of the file */
-	uint32_t user;      /* the object of the program that it is a part of; 0: none */
-	uint32_t made_file; /* string: where it was made; 0: not known */
+	uint32_t user;      /* id of the object of the program that it is a part of; 0: not a part */
+	uint32_t made_file; /* string: source location of its creation; 0: unknown */
 	uint32_t made_line;
-	uint32_t made_by;     /* location; SP_RAW_NONE: not known */
-	uint32_t holder;      /* location that holds it now; SP_RAW_NONE: none */
-	uint64_t holder_node; /* writer's pointer among that location's: where it got it; 0: not known */
-	uint64_t since;       /* ticks: since when; 0: not known */
-	uint64_t count;       /* how often it was got */
-	uint64_t contended;   /* how often somebody had to wait for it */
-	uint64_t waited;      /* ticks, all waits that are over together */
-	uint64_t held;        /* ticks, since the first of these waits */
+	uint32_t made_by; /* location; SP_RAW_NONE: unknown */
+	uint32_t holder;  /* location that holds it now; SP_RAW_NONE: no holder */
+	/* writer's pointer in that location: call path at which it acquired the object; 0: unknown */
+	uint64_t holder_node;
+	uint64_t since;     /* ticks; time of that acquisition; 0: unknown */
+	uint64_t count;     /* number of acquisitions */
+	uint64_t contended; /* number of acquisitions with contention */
+	uint64_t waited;    /* ticks; sum of all waits that have ended */
+	uint64_t held;      /* ticks; hold time since the first of these waits */
 };
 _Static_assert(sizeof(struct sp_raw_object) == 88, "raw object");
 
-/* Of the array in a DEADLOCK record: each waits for what the next one holds, the last one for what the first holds. */
+/* An element of the array in a DEADLOCK record: each thread waits for what the next one holds, the last thread for what
+ * the first one holds. */
 struct sp_raw_deadlock {
 	uint32_t location;
 	uint32_t object;
 	uint64_t since; /* ticks */
-	uint64_t node;  /* writer's pointer: where it waits */
+	uint64_t node;  /* writer's pointer to the call path of the wait */
 };
 _Static_assert(sizeof(struct sp_raw_deadlock) == 24, "raw deadlock");
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an MPI's compiler gives to the C compiler: flags.py COMPILER compile|link. Nothing, and a status of 1, where it
-cannot be asked."""
+"""Prints the flags that an MPI compiler wrapper passes to the C compiler or the linker, one a line.
+
+    flags.py COMPILER compile|link
+
+If `COMPILER -show` fails, it prints nothing and the status is 1."""
 
 from __future__ import annotations
 

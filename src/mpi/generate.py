@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes C and assembler of the table functions.list, at build time. No MPI is needed but for `wrappers`, which reads the
-types of parameters from an mpi.h.
+"""Generates C and assembler from the table functions.list, at build time. Only `wrappers` needs an MPI: it reads the types
+of parameters from mpi.h.
 
     generate.py names TABLE OUT                  functions.h: an enumeration, and SP_MPI_TABLE(X)
-    generate.py real TABLE OUT                   real.h: PMPI_… means what the MPI in the process has, found at run time
+    generate.py real TABLE OUT                   real.h: PMPI_… is the function of the MPI in the process, found at run time
     generate.py trampolines TABLE OUT            trampolines.S, for x86_64 and aarch64
-    generate.py wrappers TABLE OUT COMPILER...   wrappers.c; the compiler's options lead to mpi.h
+    generate.py wrappers TABLE OUT COMPILER...   wrappers.c; the compiler's options include the path of mpi.h
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LICENCE = "/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by generate.py f
 
 
 class Function:
-    """One function; a variant for large counts is one of its own, with the region of the other."""
+    """One function; a variant for large counts is a separate function with the same region."""
 
     __slots__ = ("after", "before", "groups", "missing", "name", "parameters", "region", "role")
 
@@ -101,10 +101,10 @@ def real(functions: list[Function]) -> str:
     )
 
 
-# A symbol is looked up once for each object that uses it, and then sp_mpi_indirect() says where it leads: nowhere, where
-# this MPI has no such function, as a program that asks for it must see. It leads to the trampoline, a jump through
-# sp_mpi_targets; what is there first is a call of sp_mpi_first(), which fills it. That one keeps what the arguments of a
-# function may be in.
+# The dynamic linker resolves a symbol once for each object that uses it, and calls sp_mpi_indirect() for its address: NULL
+# if this MPI has no such function, because a program that checks for it must see that; otherwise the trampoline, a jump
+# through sp_mpi_targets. Its entries first point to code that calls sp_mpi_first(), which sets them. That code saves
+# the registers that may contain arguments of the function.
 X86_64 = """
 .macro FUNCTION name, number
 	.globl MPI_\\name
@@ -270,7 +270,7 @@ def trampolines(functions: list[Function]) -> str:
 
 
 def prototypes(command: list[str]) -> dict[str, list[str]]:
-    """The parameters of each function that mpi.h declares, as written there."""
+    """Returns the parameters of each function that mpi.h declares, as written there."""
     done = subprocess.run(
         [*command, "-E", "-P", "-x", "c", "-include", "mpi.h", "/dev/null"], capture_output=True, text=True
     )
@@ -286,7 +286,7 @@ def prototypes(command: list[str]) -> dict[str, list[str]]:
 
 
 def _named(declared: list[str], given: list[str], function: str) -> tuple[list[str], list[str]]:
-    """Parameters with the table's names (or a0, a1 …), and their names alone."""
+    """Returns the parameters with the table's names (or a0, a1 …), and only their names."""
     if declared == ["void"]:
         return [], []
     typed, alone = [], []
@@ -306,7 +306,7 @@ def _named(declared: list[str], given: list[str], function: str) -> tuple[list[s
 
 
 def _calls(text: str) -> str:
-    """sent(dest, tag); more(x)  ->  two statements with c in front."""
+    """sent(dest, tag); more(x)  ->  two statements with c as the first argument."""
     lines = []
     for call in filter(None, (part.strip() for part in text.split(";"))):
         m = re.fullmatch(r"(\w+)\((.*)\)", call)

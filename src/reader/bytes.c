@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A process that ends cuts its file behind what it has written: to touch a mapped page that is no more would be a
- * SIGBUS. */
+/* A process that ends truncates its file after the last data: accessing a mapped page after that would raise SIGBUS. */
 #include "reader/bytes.h"
 
 #include <errno.h>
@@ -16,8 +15,8 @@
 
 enum { PAGE = SP_RAW_PAGE, TRIES = 3 };
 
-/* Whether a process may still write the file; *running: it is known to. Where its process id means nothing to this
- * process, on another host or in a container, one that writes cannot be told from one that was killed. */
+/* Whether a process may still write the file; *running: it is known to. If its process id has no meaning for this
+ * process (another host, a container), a writer cannot be distinguished from a killed process. */
 static bool may_be_written(int fd, const char *name, bool *running)
 {
 	struct sp_raw_header h;
@@ -30,7 +29,7 @@ static bool may_be_written(int fd, const char *name, bool *running)
 	return true;
 }
 
-/* *n becomes what there was of it. NULL: it is too large for that. */
+/* Copies the file; *n: number of bytes. NULL: it is too large for a copy. */
 static void *copied(int fd, size_t *n)
 {
 	size_t done = 0;
@@ -48,7 +47,7 @@ static void *copied(int fd, size_t *n)
 	return copy;
 }
 
-/* Where the last chunk ends, or whatever else is not nothing. */
+/* The end of the last chunk, or of the last other non-zero data. */
 static size_t written(int fd, size_t n)
 {
 	static const unsigned char nothing[PAGE];
@@ -78,7 +77,7 @@ static int get(struct sp_raw_bytes *out, int fd, const char *name, bool *unfinis
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return sp_fail(e, 0, "%s: not a regular file", name);
 	*unfinished = st.st_size >= PAGE && may_be_written(fd, name, &out->running);
-	if (fstat(fd, &st) != 0) /* it may have ended just now, and then it was cut before it said so */
+	if (fstat(fd, &st) != 0) /* it may have ended just now, which truncates the file before the end is recorded */
 		return sp_fail(e, errno, "%s: %s", name, strerror(errno));
 	out->n = (size_t)st.st_size;
 	if (out->running)
@@ -94,7 +93,7 @@ static int get(struct sp_raw_bytes *out, int fd, const char *name, bool *unfinis
 	return 0;
 }
 
-/* Whether the header is of another moment than the length: the file grew or was cut between the two. */
+/* Whether the header and the length are inconsistent, because the file grew or was truncated between reading them. */
 static bool has_changed(const struct sp_raw_bytes *b)
 {
 	struct sp_raw_header h;

@@ -18,29 +18,29 @@
 #include <zstd.h>
 
 enum { HEAD = sizeof(struct sp_raw_chunk), PAGE = SP_RAW_PAGE };
-#define GROUP_WORDS ((size_t)1 << 18) /* chunks are put together up to so many words, */
-#define MOST_WORDS  ((size_t)1 << 26) /* and one alone is compressed up to these */
+#define GROUP_WORDS ((size_t)1 << 18) /* chunks are combined up to this number of words, */
+#define MOST_WORDS  ((size_t)1 << 26) /* and a single chunk is compressed up to this number */
 
 struct compressing {
 	struct sp_raw_file *raw; /* owned */
 	struct sp_raw_compression *c;
 	FILE *out;       /* owned */
-	char *temporary; /* owned; NULL: no such file */
-	uint64_t at;     /* bytes written */
-	uint64_t done;   /* bytes of the old file */
-	uint64_t *to;    /* owned; where each part is in the new file */
+	char *temporary; /* owned; NULL: no temporary file */
+	uint64_t at;     /* number of bytes written */
+	uint64_t done;   /* bytes of the old file that are done */
+	uint64_t *to;    /* owned; offset of each part in the new file */
 	ZSTD_CCtx *zstd; /* owned */
 	/* events to be written as one chunk */
 	uint64_t *words; /* owned */
 	size_t n, room;
-	struct sp_raw_part first; /* of them: its seq and base are those of the chunk */
-	uint64_t ticks;           /* the time after the last word */
-	bool whole;               /* nothing in them is damaged */
+	struct sp_raw_part first; /* the first of its parts: the new chunk has its seq and base */
+	uint64_t ticks;           /* time after the last word */
+	bool whole;               /* none of the events is damaged */
 	unsigned char *columns;   /* owned */
 	size_t columns_room;
 	unsigned char *packed; /* owned */
 	size_t packed_room;
-	struct sp_err problem; /* the first one found in the file */
+	struct sp_err problem; /* the first problem of the file */
 };
 
 static uint64_t page_up(uint64_t n)
@@ -84,7 +84,7 @@ static int advance(struct compressing *z, uint64_t bytes, struct sp_err *e)
 	return 0;
 }
 
-/* What of a chunk's payload is in use. */
+/* The part of a chunk's payload that is in use. */
 static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 {
 	const struct sp_raw_thread *t = z->raw->threads, *end = t + z->raw->n_threads;
@@ -118,7 +118,7 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 	}
 }
 
-/* Files of before have no checksums, and stay of their version. */
+/* Adds a checksum. A file of an older version keeps its version, which has no checksums. */
 static void seal(const struct compressing *z, struct sp_raw_chunk *head, const void *payload, uint64_t bytes)
 {
 	head->words = (uint32_t)head->words;
@@ -126,8 +126,8 @@ static void seal(const struct compressing *z, struct sp_raw_chunk *head, const v
 		sp_raw_chunk_seal(head, payload, bytes);
 }
 
-/* Writes a part with its payload shortened to what is in use. The state of a location learns where its stack is now:
- * the places of all parts but events are known before the first is written. */
+/* Writes a part with its payload shortened to what is in use. The state of a location gets the new offset of its stack:
+ * the offsets of all parts except events are known before the first part is written. */
 static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct sp_err *e)
 {
 	const unsigned char *payload = sp_raw_payload(z->raw, p);
@@ -137,7 +137,7 @@ static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct 
 
 	memcpy(&head, payload - HEAD, sizeof(head));
 	head.bytes = page_up(HEAD + use);
-	/* a damaged file may say that more is used than there is: a reader would sum up other bytes */
+	/* a damaged file may claim to use more than it has: a reader would compute the checksum of other bytes */
 	head.used = p->type == SP_RAW_STACK || (sp_raw_unit(p->type) == 1 && p->used > use) ? use : p->used;
 	if (p->type == SP_RAW_LOCATION && use == sizeof(state)) {
 		memcpy(&state, payload, sizeof(state));
@@ -154,7 +154,7 @@ static int copy_part(struct compressing *z, const struct sp_raw_part *p, struct 
 	return advance(z, p->bytes, e);
 }
 
-/* Where the events of a chunk end; counts their ticks and looks whether any is damaged. */
+/* The end of the events of a chunk; adds up their ticks and checks whether any is damaged. */
 static size_t walk(const struct sp_raw_file *f, const uint64_t *w, size_t n, uint64_t *ticks, bool *whole)
 {
 	size_t i, payload;
@@ -204,7 +204,7 @@ static int reserve(unsigned char **p, size_t *room, size_t n)
 	return *p ? 0 : -1;
 }
 
-/* The columns of FORMAT.md, compressed. */
+/* Compresses the columns of FORMAT.md. */
 static int pack(struct compressing *z, size_t *size, struct sp_err *e)
 {
 	unsigned char *low, *high;
@@ -229,7 +229,7 @@ static int pack(struct compressing *z, size_t *size, struct sp_err *e)
 	return 0;
 }
 
-/* Writes the words gathered as one chunk, compressed where that makes it smaller. */
+/* Writes the collected words as one chunk, compressed if that is smaller. */
 static int flush_events(struct compressing *z, struct sp_err *e)
 {
 	struct sp_raw_chunk head = {.magic = SP_RAW_CHUNK_MAGIC,
@@ -268,7 +268,7 @@ static int add_events(struct compressing *z, const struct sp_raw_part *p, struct
 	size_t n, end, used = sp_raw_word_count(z->raw, p);
 	const uint64_t *words = sp_raw_words(z->raw, p, NULL, &n, &ignored);
 
-	/* the last words of a payload may be zero; of a damaged chunk all is kept that may mean something */
+	/* the last words of a payload may be zero; of a damaged chunk everything that may be data is kept */
 	end = walk(z->raw, words, n, &ticks, &whole);
 	if (!whole && used > end)
 		end = used;
@@ -321,8 +321,8 @@ static bool is_events(const struct sp_raw_part *p)
 	return p->type == SP_RAW_EVENTS || p->type == SP_RAW_EVENTSZ;
 }
 
-/* Definitions first and the trace last: of a file that is cut short later the most can be read. The threads' parts are
- * in order; those of the whole process come after them. */
+/* Definitions come first and the trace last, so that most of a file that is truncated later is readable. The threads'
+ * parts are in order; those of the process come after them. */
 static int write_parts(struct compressing *z, struct sp_err *e)
 {
 	struct sp_raw_file *f = z->raw;
@@ -370,7 +370,7 @@ static int write_file(struct compressing *z, struct sp_err *e)
 	return 0;
 }
 
-/* The new file beside the old one, with its owner's rights. */
+/* Creates the new file in the directory of the old one, with the same owner and permissions. */
 static int open_temporary(struct compressing *z, const char *path, const struct stat *st, struct sp_err *e)
 {
 	size_t n = strlen(path) + sizeof(".XXXXXX");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is inside the chunks: nodes, open frames, event words. */
+/* The contents of chunks: nodes, open frames, event words. */
 #include "format/checksum.h"
 #include "reader/reader.h"
 
@@ -16,7 +16,7 @@
 
 enum { HEAD = sizeof(struct sp_raw_chunk) };
 #define MOST_UNPACKED                                                                                                  \
-	(UINT64_C(1) << 30) /* of one chunk; far more than a recorder makes, far less than a damaged size says */
+	(UINT64_C(1) << 30) /* of one chunk; far more than a recorder writes, far less than a damaged size claims */
 
 const void *sp_raw_payload(const struct sp_raw_file *f, const struct sp_raw_part *part)
 {
@@ -151,7 +151,7 @@ uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part
 }
 
 #ifdef SP_HAVE_ZSTD
-/* 4 bytes a word, then a varint each; see FORMAT.md. */
+/* Decodes the columns: 4 bytes per word, then one varint per word; see FORMAT.md. */
 static int unpack_columns(uint64_t *words, size_t n, const unsigned char *low, const unsigned char *end)
 {
 	const unsigned char *p = low + 4 * n;

@@ -17,7 +17,7 @@ enum {
 	PROBLEMS_TOLD = 20,
 	PAGE = SP_RAW_PAGE,
 	HEAD = sizeof(struct sp_raw_chunk),
-	SPAN = 64 << 20 /* bytes of the file that are looked through before their pages are given back */
+	SPAN = 64 << 20 /* bytes of the file that are read before their pages are released */
 };
 
 static void report(struct sp_raw_file *f, const char *text)
@@ -90,7 +90,7 @@ static bool all_zero(const unsigned char *p, size_t n)
 	return true;
 }
 
-/* Whether a page looks like the beginning of a chunk; at may be any page of the file. */
+/* Whether a page begins like a chunk; at: offset of any page of the file. */
 static bool chunk_at(const struct sp_raw_file *f, size_t at)
 {
 	struct sp_raw_chunk c;
@@ -109,8 +109,8 @@ static size_t next_chunk(const struct sp_raw_file *f, size_t at)
 	return at < f->size ? at : f->size;
 }
 
-/* What lies beyond header.bytes is nothing: a file still written may have grown or shrunk there. Beyond bytes.safe
- * it may be cut at any moment. */
+/* Data after header.bytes are ignored: a file that is still being written may have grown or shrunk there. Data after
+ * bytes.safe may disappear at any time. */
 static void check_size(struct sp_raw_file *f)
 {
 	const bool whole = f->header.ended && f->bytes.safe == f->size;
@@ -138,8 +138,8 @@ bool sp_raw_is_whole(const struct sp_raw_file *f, struct sp_raw_part *part)
 	return sp_raw_chunk_sum(&c, f->map + part->offset + HEAD, part->bytes - HEAD) == part->sum;
 }
 
-/* Those of events are compared when they are read, which most questions do not ask for. What a process that runs writes
- * may change just now. */
+/* Compares the checksum of a part. Those of events are compared when they are read, which most queries do not need. A
+ * running process may be changing its data. */
 static void check_sum(struct sp_raw_file *f, struct sp_raw_part *p)
 {
 	if (f->bytes.running)
@@ -209,7 +209,7 @@ static int find_parts(struct sp_raw_file *f)
 			sp_raw_report(f, at + offsetof(struct sp_raw_chunk, bytes),
 			              "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
 			c.bytes = next_chunk(f, at) - at;
-			c.words = (uint32_t)c.words; /* its checksum was that of the whole */
+			c.words = (uint32_t)c.words; /* the checksum in the header was that of the whole chunk */
 		}
 		if (c.type == SP_RAW_FREE && f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(&c))
 			sp_raw_report(f, at, "a chunk that was in use is marked as free");
@@ -242,7 +242,7 @@ static int compare_parts(const void *a, const void *b)
 	return 0;
 }
 
-/* EVENTS and EVENTSZ count their own seq: only time orders them among each other. */
+/* EVENTS and EVENTSZ have separate seq numbers: only time orders them together. */
 static int compare_time(const void *a, const void *b)
 {
 	const struct sp_raw_part *p = a, *q = b;
@@ -294,7 +294,7 @@ static int compare_address(const void *a, const void *b)
 	return 0;
 }
 
-/* The parts [first, end) belong to one location. */
+/* Adds a thread, with the parts [first, end) of its location. */
 static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 {
 	struct sp_raw_thread *t = &f->threads[f->n_threads++];
@@ -327,7 +327,7 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 		if (f->parts[i].type == SP_RAW_STACK && f->parts[i].offset == t->state.stack)
 			t->stack = &f->parts[i];
 		if (f->parts[i].type == SP_RAW_LINE_STACK)
-			t->line_stack = &f->parts[i]; /* the last: they are in the order of seq */
+			t->line_stack = &f->parts[i]; /* use the last one; they are in the order of seq */
 	}
 }
 
@@ -397,7 +397,7 @@ static struct sp_raw_file *new_file(const char *name, sp_raw_problem_fn *problem
 	return f;
 }
 
-/* On error the bytes stay the caller's. */
+/* On an error the caller keeps the bytes. */
 static int open_bytes(struct sp_raw_file **out, const struct sp_raw_bytes *bytes, const char *name,
                       sp_raw_problem_fn *problem, void *arg, struct sp_err *e)
 {

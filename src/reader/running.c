@@ -12,8 +12,8 @@
 
 #include "base/regular.h"
 
-/* The id may have been given to another process since: only who has the file mapped writes it. Where that cannot be
- * looked up (a process of someone else) the answer is yes. */
+/* Whether the process has mapped the file: its id may have been reused since, and only the process that has mapped the
+ * file writes it. If that cannot be read (a process of another user), assume that it has. */
 static bool has_mapped(int32_t pid, const char *base)
 {
 	size_t n = strlen(base), room = 0;
@@ -25,7 +25,7 @@ static bool has_mapped(int32_t pid, const char *base)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return errno != ENOENT && errno != ESRCH; /* ended before, or just now */
+		return errno != ENOENT && errno != ESRCH; /* it has ended */
 	while (!found && (length = getline(&line, &room, f)) > 0) {
 		if (line[length - 1] == '\n')
 			line[--length] = 0;
@@ -45,10 +45,10 @@ enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *na
 	char host[sizeof(h->host)] = "", *slash;
 
 	if (h->ended != SP_RAW_RUNNING)
-		return SP_RAW_IS_GONE; /* a process that still lives writes into this file no more */
+		return SP_RAW_IS_GONE; /* the process is alive, but does not write this file any more */
 	gethostname(host, sizeof(host) - 1);
 	while ((slash = strchr(host, '/')))
-		*slash = '_'; /* as the recorder has it */
+		*slash = '_'; /* as in the recorder */
 	if (strncmp(host, h->host, sizeof(host) - 1) != 0)
 		return SP_RAW_IS_AWAY;
 	const int32_t pid = h->start == SP_RAW_STARTED_SAMPLER ? h->ppid : h->pid;

@@ -29,7 +29,7 @@ static void on_problem(void *arg, const char *text)
 	s->damaged = true;
 }
 
-/* Not while a process has it mapped, even one that said it ended: its other threads may be in an event. */
+/* False while a process has mapped it, even one whose measurement has ended: its other threads may be in an event. */
 static bool may_be_written(const struct sp_raw_header *h, const char *path)
 {
 	struct sp_raw_header open = *h;
@@ -48,7 +48,7 @@ static int seal_part(const struct sealing *s, const struct sp_raw_file *f, const
 	return pwrite(s->fd, &c.words, sizeof(c.words), at) == sizeof(c.words) ? 0 : -1;
 }
 
-/* Nothing of a damaged file: its damage would be what the checksums are of. */
+/* Changes nothing in a damaged file: the checksums would cover the damage. */
 static int seal_file(void *arg)
 {
 	struct sealing *s = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assertions that say what they saw and let the test go on. */
+/* Assertions that print the values and let the test continue. */
 #ifndef SP_TESTS_CHECK_H
 #define SP_TESTS_CHECK_H
 
@@ -29,7 +29,7 @@ static int check_failures;
 		}                                                                                                      \
 	} while (0)
 
-/* The rest makes no sense without it. */
+/* Ends the test if x is false, because the rest depends on it. */
 #define MUST(x)                                                                                                        \
 	do {                                                                                                           \
 		if (!(x)) {                                                                                            \

@@ -22,7 +22,7 @@
 struct ranks {
 	const char *dir;
 	int size, fd[MERGING_MOST_RANKS][MERGING_MOST_RANKS];
-	int silent; /* this one goes away before it has said anything; -1: none */
+	int silent; /* this rank exits without sending anything; -1: no rank */
 };
 
 struct rank {
@@ -104,7 +104,7 @@ int merging_ranks(const char *dir, int size, int silent, struct sp_err *e)
 	return rank[0].rc;
 }
 
-/* ---- two models are one ---- */
+/* ---- comparison of two models ---- */
 
 static bool same_text(const struct sp_str *a, const struct sp_str *b)
 {
@@ -263,7 +263,7 @@ void merging_compare(const char *dir)
 	merging_compare_definitions(a, b);
 	compare_mpi(a, b);
 	merging_compare_places(a, b);
-	compare_problems(a, b); /* the traces' too */
+	compare_problems(a, b); /* including those of the traces */
 	sp_model_free(a);
 	sp_model_free(b);
 }

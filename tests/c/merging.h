@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Merges of a test by ranks that are threads, and the merged file against the raw files. */
+/* Merges by ranks that are threads of the test, and comparison of the merged file with the raw files. */
 #ifndef SP_TESTS_MERGING_H
 #define SP_TESTS_MERGING_H
 
@@ -7,13 +7,13 @@
 
 enum { MERGING_MOST_RANKS = 9 };
 
-/* Merges with so many ranks. silent: this one goes away before it has said anything; -1: none. What rank 0 got, as 0 or
- * -1 with e set; checks that all ranks got the same. */
+/* Merges with this number of ranks. silent: this rank exits without sending anything; -1: no rank. Returns the result
+ * of rank 0, 0 or -1 with e set; checks that all ranks got the same result. */
 int merging_ranks(const char *dir, int size, int silent, struct sp_err *e);
-/* Checks that the model of the merged file is that of the raw files. */
+/* Checks that the merged file has the same model as the raw files. */
 void merging_compare(const char *dir);
-/* Checks that two models have the same regions, paths, processes …; the same of what belongs to places, as values and
- * events do. */
+/* merging_compare_definitions(): checks that two models have the same regions, paths, processes …;
+ * merging_compare_places(): the same for values and events of locations. */
 struct sp_model;
 void merging_compare_definitions(const struct sp_model *a, const struct sp_model *b);
 void merging_compare_places(const struct sp_model *a, const struct sp_model *b);

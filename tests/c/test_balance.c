@@ -7,7 +7,7 @@
 #include "scratch.h"
 #include "model/region.h"
 
-/* Rank i of 4 is in f for 100 * (i + 1); rank 2 alone calls g there, twice, and so does a second thread of it. */
+/* Rank i of 4 is in f for 100 * (i + 1). Only rank 2 calls g there, twice, and so does its second thread. */
 static struct sp_model *sample(void)
 {
 	const char *dir = scratch_experiment();
@@ -90,7 +90,7 @@ static void test_processes(const struct sp_model *m)
 	sp_balance_report_free(&r);
 }
 
-/* Units 5 to 24 in one go, and cut anywhere into two that are put together: the same. */
+/* Units 5 to 24 at once, and split at any position into two parts that are merged: the same result. */
 static void test_merge(void)
 {
 	struct sp_balance whole, part[2];
@@ -105,7 +105,7 @@ static void test_merge(void)
 			CHECK(sp_balance_unit(&whole) == u && sp_balance_unit(to) == u);
 			sp_balance_add(&whole, 0, u, 1);
 			sp_balance_add(to, 0, u, 1);
-			if (u % 3 == 0) /* not 5: the first one that is absent */
+			if (u % 3 == 0) /* not 5, so that 5 is the first absent unit */
 				continue;
 			sp_balance_add(&whole, 1, u * u, u % 7);
 			sp_balance_add(to, 1, u * u, u % 7);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clocks of hosts that were compared through MPI: what each moment is on rank 0's clock, with numbers known by hand. */
+/* Clocks of hosts that were compared through MPI: all times on rank 0's clock, with results that were calculated
+ * independently. */
 #include "check.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -16,8 +17,8 @@ static void clock_record(struct rg_process *p, uint64_t ticks, uint64_t referenc
 	rg_record(p, SP_RAW_DEF_CLOCK, 0, 0, 0, (const struct rg_bytes[4]){{&s, sizeof(s)}});
 }
 
-/* A process that lives from tick `begin` on and is in f() at the ticks `from` to `to`. Its own clock says that tick 0
- * was at REAL + ahead. */
+/* A process that lives from tick `begin` on and is in f() from tick `from` to tick `to`. Its own clock has tick 0 at
+ * REAL + ahead. */
 static struct rg_process *rank(int32_t pid, const char *host, const char *place, uint64_t begin, int64_t ahead,
                                uint64_t from, uint64_t to)
 {
@@ -49,7 +50,7 @@ static const struct sp_process *process(const struct sp_model *m, int32_t pid)
 	return NULL;
 }
 
-/* Since the begin of rank 0, in ns: when a process entered and left f(). */
+/* The times at which a process entered and left f(), in ns since the begin of rank 0. */
 static void times(const struct sp_model *m, int32_t pid, int64_t out[2])
 {
 	const struct sp_process *p = process(m, pid);
@@ -87,20 +88,20 @@ static void test_two_records(void)
 	clock_record(p, 1100 * MS, 1100 * MS, 0);
 	clock_record(p, 3100 * MS, 3100 * MS, 0);
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 4000 * MS);
-	/* its clock is 7 s behind and 50 ppm slow, and what it holds for the time of day is 50 ms late */
+	/* its clock is 7 s behind and 50 ppm slow, and its real time is 50 ms late */
 	p = rank(11, "node1", "1", 8000 * MS, -7050 * (int64_t)MS, 8500 * MS, 9500 * MS);
 	clock_record(p, 8000 * MS, 1000 * MS, 1000);
 	clock_record(p, 10000 * MS, 3000 * MS + 100000, 2000);
 	scratch_add(dir, p, "b.raw", SP_RAW_ENDED_NORMAL, 11000 * MS);
-	/* another clock of rank 0's host: the same ticks, compared without error */
+	/* another clock on rank 0's host: the same ticks, compared without error */
 	p = rank(12, "node0", "2", 1200 * MS, 3, 1500 * MS, 2500 * MS);
 	clock_record(p, 1300 * MS, 1300 * MS, 0);
 	clock_record(p, 1300 * MS + 10, 1300 * MS + 10, 0);
 	scratch_add(dir, p, "c.raw", SP_RAW_ENDED_NORMAL, 4000 * MS);
-	/* on the second host, but not of MPI */
+	/* on the second host, but without MPI */
 	p = rank(13, "node1", NULL, 8200 * MS, -7050 * (int64_t)MS, 9000 * MS, 10000 * MS);
 	scratch_add(dir, p, "d.raw", SP_RAW_ENDED_NORMAL, 11000 * MS);
-	/* compared for a short time and not exactly, but it drifts by more than that may be wrong by */
+	/* compared for a short time and inexactly, but it drifts by more than that error */
 	p = rank(14, "node2", "3", 8000 * MS, -6000 * (int64_t)MS, 8100 * MS, 8110 * MS);
 	clock_record(p, 8100 * MS, 1100 * MS, 9000);
 	clock_record(p, 8110 * MS, 1110 * MS + 30000, 9000);
@@ -127,12 +128,12 @@ static void test_one_record(void)
 	p = rank(11, "node1", "1", 8000 * MS, -6000 * (int64_t)MS, 8500 * MS, 9500 * MS);
 	clock_record(p, 8100 * MS, 1100 * MS, 1000);
 	scratch_add(dir, p, "b.raw", SP_RAW_RUNNING, 11000 * MS);
-	/* two records, so near to each other that their rate says nothing: their middle counts */
+	/* two records, so close together that their rate is meaningless: their middle counts */
 	p = rank(12, "node2", "2", 8000 * MS, -6000 * (int64_t)MS, 8500 * MS, 9500 * MS);
 	clock_record(p, 8100 * MS, 1100 * MS - 5000, 9000);
 	clock_record(p, 8110 * MS, 1110 * MS + 5000, 9000);
 	scratch_add(dir, p, "c.raw", SP_RAW_ENDED_NORMAL, 11000 * MS);
-	/* begins before rank 0 does */
+	/* begins before rank 0 */
 	p = rank(13, "node3", "3", 100 * MS, 0, 200 * MS, 300 * MS);
 	clock_record(p, 400 * MS, 1200 * MS, 0);
 	scratch_add(dir, p, "d.raw", SP_RAW_ENDED_NORMAL, 4000 * MS);
@@ -146,7 +147,7 @@ static void test_one_record(void)
 	sp_model_free(m);
 }
 
-/* A second world whose rank 0 is on a host that the first one's compared. */
+/* A second world with its rank 0 on a host that was compared in the first world. */
 static void test_second_world(void)
 {
 	const char *dir = scratch_experiment();

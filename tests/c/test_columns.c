@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Metrics, parameters, file I/O, compiled functions: what version 2 of the raw format brought. */
+/* Metrics, parameters, file I/O, compiled functions: the additions of version 2 of the raw format. */
 #include "check.h"
 #include "model/event.h"
 #include "model/file.h"
@@ -25,7 +25,7 @@ static struct rg_process *process(int32_t pid, bool trace)
 	return p;
 }
 
-/* Two calls: f(n=3) with 30 before the value and 70 after it, g called in both parts. */
+/* A call f(n=value), with 30 ticks before the value is set and 70 after it; g is called in both parts. */
 static void call(struct rg_thread *t, uint64_t at, uint32_t value)
 {
 	rg_enter(t, at, F);
@@ -61,7 +61,7 @@ static uint64_t metric_of(const struct sp_model *m, const struct sp_row *r, cons
 	return UINT64_MAX;
 }
 
-/* The path below `parent` of a region with a value last set, NULL: none. */
+/* The path below `parent` of a region with this value set last; text NULL: without a value. */
 static uint32_t with(const struct sp_model *m, uint32_t parent, const char *region, const char *text)
 {
 	uint32_t c, v;
@@ -134,7 +134,7 @@ static void test_one_value(void)
 	sp_model_free(m);
 }
 
-/* Values differ between two processes: what was before them stays apart, without a visit. */
+/* Values differ between two processes: the time before them stays in a separate path without visits. */
 static void test_several_values(void)
 {
 	const char *dir = scratch_experiment();
@@ -150,7 +150,7 @@ static void test_several_values(void)
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 9000);
 	m = scratch_load(dir, 0);
 	check_tree(m);
-	/* g has visits of its own: calls without a value */
+	/* g has separate visits: calls without a value */
 	f = PATH(m, "m:f");
 	CHECK(m->totals[with(m, f, "m:g", NULL)].visits == 1 && m->totals[with(m, f, "m:g", "3")].visits == 1);
 	sp_model_free(m);
@@ -182,7 +182,7 @@ static void test_several_values(void)
 	sp_model_free(m);
 }
 
-/* f and what it calls become one path; so do equal paths below, which decides what happens to these. */
+/* f and its calls become one path; so do equal paths below, which determines their further folding. */
 static void test_fold_below(void)
 {
 	const char *dir = scratch_experiment();
@@ -196,7 +196,7 @@ static void test_fold_below(void)
 	rg_parameter(t, N4);
 	rg_leave(t, 2020);
 	rg_parameter(t, N3);
-	rg_enter(t, 2030, G); /* after it: without */
+	rg_enter(t, 2030, G); /* after it: without a value */
 	rg_leave(t, 2040);
 	rg_leave(t, 2100);
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 9000);
@@ -210,7 +210,7 @@ static void test_fold_below(void)
 	sp_model_free(m);
 }
 
-/* Columns of two processes, in another order and of another number, with rows that are sorted and folded. */
+/* Columns of two processes, in different order and number, with rows that are sorted and folded. */
 static void test_metrics(void)
 {
 	const char *dir = scratch_experiment();
@@ -241,7 +241,7 @@ static void test_metrics(void)
 		rg_metric(q, i, SP_RAW_METRIC_PAPI, (char[]){(char)('a' + i), 0}, "#", 0);
 	rg_metric(q, 9, SP_RAW_METRIC_RUSAGE, "ru_utime", "s", -6);
 	t = rg_thread(q, "MainThread", 11, SP_RAW_NONE, 1000);
-	for (i = 0; i < 5000; i++) { /* more than a chunk holds; g before f, which is known before */
+	for (i = 0; i < 5000; i++) { /* more than a chunk can contain; g before f, although f is known first */
 		n = rg_node(t, i ? n : 0, i % 2 ? F : G);
 		rg_node_at(t, n)->visits = 1;
 		for (k = 0; k < 10; k++)
@@ -276,7 +276,7 @@ static void test_metrics(void)
 	sp_model_free(m);
 }
 
-/* Alone in its experiment f is one path with n=3, and has the values of both. */
+/* In its own experiment f is one path with n=3, and has the values of both. */
 static void test_folded_metrics(void)
 {
 	const char *dir = scratch_experiment();
@@ -364,7 +364,7 @@ static void test_io(void)
 	sp_model_free(m);
 }
 
-/* User regions are one whatever their place; functions of an object file may have no name. */
+/* User regions with different source locations are one region; functions of an object file may have no name. */
 static void test_regions(void)
 {
 	const char *dir = scratch_experiment();
@@ -402,7 +402,7 @@ static void test_regions(void)
 	sp_model_free(m);
 }
 
-/* Values below what cannot have them, metrics and parameters that are not defined: told, and nothing else is lost. */
+/* Values below a node that cannot have them, undefined metrics and parameters: reported, and nothing else is lost. */
 static void test_damage(void)
 {
 	const char *dir = scratch_experiment();
@@ -417,7 +417,7 @@ static void test_damage(void)
 	rg_metric(p, 2, SP_RAW_METRIC_RUSAGE, "huge", "s", INT32_MAX);
 	t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 1000);
 	n = rg_node(t, rg_node(t, 0, F), N3);
-	rg_node_at(t, rg_node(t, n, G))->visits = 1; /* g called by a value */
+	rg_node_at(t, rg_node(t, n, G))->visits = 1; /* g is called by a value */
 	rg_node_at(t, rg_node(t, rg_node(t, 0, N3), G))->visits = 1;
 	n = rg_node(t, 0, G);
 	*rg_value(t, n, 0) = 1;
@@ -432,7 +432,7 @@ static void test_damage(void)
 	sp_model_free(m);
 }
 
-/* The file of version 2, and what it was made from. */
+/* The file of version 2, compared with the program that generates it. */
 static void check_sample(const char *dir)
 {
 	struct sp_model *m = scratch_load(dir, 0);

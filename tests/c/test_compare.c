@@ -23,7 +23,7 @@ static struct sp_model *finish(struct rg_process *p)
 	return scratch_load(dir, 0);
 }
 
-/* Calls each region below the one before and leaves all. */
+/* Calls each region below the previous one and leaves all. */
 static void chain(struct rg_thread *t, uint64_t from, uint64_t to, const uint32_t *regions)
 {
 	int n = 0;
@@ -35,7 +35,7 @@ static void chain(struct rg_thread *t, uint64_t from, uint64_t to, const uint32_
 }
 #define CHAIN(t, from, to, ...) chain(t, from, to, (const uint32_t[]){__VA_ARGS__, 0})
 
-/* main > work (twice) and main > gone; two functions of one name. */
+/* main > work (twice) and main > gone; two functions with the same name. */
 static struct sp_model *old(void)
 {
 	struct rg_thread *t;
@@ -59,8 +59,8 @@ static struct sp_model *old(void)
 	return finish(p);
 }
 
-/* The same program elsewhere: gone is gone, work is called by new, lines differ but for one <lambda>, was is now called
- * is. */
+/* The same program in another directory: gone does not exist, new calls work, lines differ except for one <lambda>, and
+ * was is renamed to is. */
 static struct sp_model *new (void)
 {
 	struct rg_thread *t;
@@ -175,7 +175,7 @@ static void check_files(const struct sp_compare *c)
 	free(files);
 }
 
-/* A call with n=1, then case=small set in it; and the other way round of the values. */
+/* A call with n=1 and then case=small; and with the values in the opposite order. */
 static struct sp_model *with_values(const char *first, const char *second)
 {
 	struct rg_thread *t;
@@ -220,7 +220,7 @@ static void test_values(void)
 	sp_model_free(b);
 }
 
-/* Values that differ behind a NUL are others. */
+/* Values that differ after a NUL are different. */
 static void test_nul(void)
 {
 	struct sp_model *a = with_values("one", "two"), *b = with_values("three", "four");
@@ -251,12 +251,13 @@ static void test_welch(void)
 	CHECK(fabs(sp_welch(0, 1.5, 3, 2.7764451051977987, 1.5, 3) - 0.05) < 1e-12);
 	CHECK(fabs(sp_welch(4.604094871415897, 1.5, 3, 0, 1.5, 3) - 0.01) < 1e-12);
 	CHECK_NUMBER(sp_welch(0, 1, 2, 3, 1, 2), 1 - 3 / sqrt(11));
-	CHECK_NUMBER(sp_welch(0, 0, 7, 2, 2, 2), 1 - 2 / pi * atan(2)); /* one varies: of one degree */
+	/* only one group varies: one degree of freedom */
+	CHECK_NUMBER(sp_welch(0, 0, 7, 2, 2, 2), 1 - 2 / pi * atan(2));
 	CHECK(sp_welch(1, 0, 2, 1, 0, 2) == 1 && sp_welch(1, 0, 2, 2, 0, 2) == 0);
 	CHECK(sp_welch(0, 0, 1, 2, 2, 5) < 0 && sp_welch(0, 1, 5, 2, 0, 1) < 0);
 	CHECK(sp_welch(0, 1, 1000, 100, 1, 1000) < 1e-100 && sp_welch(5, 1, 1000, 5, 1, 1000) == 1);
 	CHECK(fabs(sp_welch_margin(1.5, 3, 1.5, 3) - 2.7764451051977987) <
-	      1e-9); /* 2.776 is Student's t of four degrees */
+	      1e-9); /* 2.776 is Student's t for four degrees of freedom */
 	CHECK(fabs(sp_welch_margin(4, 5, 4, 5) - 2.3060041350333704 * sqrt(1.6)) < 1e-9);
 	CHECK(sp_welch_margin(0, 3, 0, 3) == 0 && sp_welch_margin(1, 1, 1, 3) < 0 && sp_welch_margin(1, 3, 1, 1) < 0);
 	CHECK(sp_holm(p, 4) == 0);
@@ -266,7 +267,7 @@ static void test_welch(void)
 	CHECK_NUMBER(p[3], 0.9);
 }
 
-/* Runs a, b, a against b, a, b: the means differ by a third of what the runs do. */
+/* Runs a, b, a against b, a, b: the means differ by a third of the difference between runs. */
 static void test_table(const struct sp_model *a, const struct sp_model *b)
 {
 	const struct sp_model *models[] = {a, b, a, b, a, b};

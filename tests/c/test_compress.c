@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A compressed file reads the same and is smaller; what cannot be compressed is left as it is. */
+/* A compressed file has the same contents and is smaller; a file that cannot be compressed is left unchanged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include "scratch.h"
 #include "model/path.h"
 
-enum { MOST = 200000, GONE = 0x3ffffff0 }; /* no process has so high an id */
+enum { MOST = 200000, GONE = 0x3ffffff0 }; /* larger than any process id */
 
 struct reading {
 	struct sp_model *m;
@@ -54,7 +54,7 @@ static bool same_events(const struct reading *p, const struct reading *q)
 		    p->events[i].id != q->events[i].id)
 			return false;
 		else if (p->events[i].kind < SP_EVENT_IO_CREATE && p->events[i].u.uint != q->events[i].u.uint)
-			return false; /* what others point to is gone */
+			return false; /* the target of a reference is missing */
 	return p->n == q->n;
 }
 
@@ -80,7 +80,7 @@ static bool same_models(const struct sp_model *p, const struct sp_model *q)
 	       memcmp(p->totals, q->totals, p->n_paths * sizeof(*p->totals)) == 0;
 }
 
-/* Two threads with calls, counters (the last of value 0, whose words are zero) and calls open at the end. */
+/* Two threads with calls, counters (the last with value 0, whose words are zero) and open calls at the end. */
 static struct rg_process *program(uint64_t *now, unsigned calls)
 {
 	struct rg_process *p = rg_process(GONE, 1, 1000, true);
@@ -167,7 +167,7 @@ static void test_same(enum sp_raw_ended ended, unsigned calls)
 	done(&after);
 }
 
-/* A damaged file is left as it is, and said so. */
+/* A damaged file is left unchanged, and the damage is reported. */
 static void test_damaged(void)
 {
 	const char *dir = scratch_experiment();
@@ -192,7 +192,7 @@ static void test_damaged(void)
 	free(bytes);
 }
 
-/* Words that mean nothing stay, so that nothing more is lost than was. */
+/* Invalid words are kept, so that nothing more is lost. */
 static void test_damaged_events(void)
 {
 	const char *dir = scratch_experiment();
@@ -221,7 +221,7 @@ static void test_damaged_events(void)
 	done(&after);
 }
 
-/* What happens to a compressed file later is told as for any other. */
+/* Later damage of a compressed file is reported as for any other file. */
 static void test_damaged_later(void)
 {
 	const char *dir = scratch_experiment();
@@ -265,7 +265,7 @@ static void test_refused(void)
 	void *map;
 	int fd;
 
-	/* this process runs, and has the file mapped */
+	/* this process is running, and has mapped the file */
 	rg_header(p)->pid = getpid();
 	scratch_add(dir, p, "a.raw", SP_RAW_RUNNING, now + 40);
 	snprintf(path, sizeof(path), "%s/raw/a.raw", dir);
@@ -283,12 +283,12 @@ static void test_refused(void)
 	strcpy(rg_header(p)->host, "elsewhere.example");
 	scratch_add(dir, p, "a.raw", SP_RAW_RUNNING, now + 40);
 	CHECK(compress(dir, &c, &e) == -1 && strstr(e.text, "elsewhere.example"));
-	/* no temporary file stays */
+	/* no temporary file is left */
 	snprintf(command, sizeof(command), "test $(ls %s/raw | wc -l) = 1", dir);
 	CHECK(system(command) == 0);
 }
 
-/* All that the format knows reads the same. */
+/* Everything that the format can record is the same. */
 static void test_sample(void)
 {
 	const char *dir = scratch_experiment();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Raw files that are still written, as a sampler reads them: what is torn or wrong in one ends, and touches nothing. */
+/* Raw files that are still being written, as a sampler reads them: inconsistent or invalid data end the reading, and
+ * nothing outside is accessed. */
 #include "sample/control/definitions.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static void put_chunk(char *at, enum sp_raw_chunk_type type, uint64_t bytes, uin
 	memcpy(at, &c, sizeof c);
 }
 
-/* Of one string; what follows it in memory. */
+/* Writes a definition with one string. Returns the address after it. */
 static char *put_definition(char *at, uint32_t a, const char *text)
 {
 	const uint32_t n = (uint32_t)strlen(text);
@@ -70,7 +71,8 @@ static void whole(void)
 	close(fd);
 }
 
-/* Texts that would reach beyond their record, and records beyond what is used, or there: what came before counts. */
+/* Texts that extend beyond their record, and records that begin or end beyond the used part: everything before them
+ * counts. */
 static void torn(void)
 {
 	static char bytes[PAGE];
@@ -83,7 +85,7 @@ static void torn(void)
 	int fd = file_of(bytes, sizeof bytes);
 	CHECK(!sp_file_definitions(fd, see, &s) && s.n == 1);
 	close(fd);
-	/* the same at the very end, where nothing of it is there */
+	/* the same at the very end, where nothing of the record exists */
 	d.len[0] = d.len[1] = 0;
 	d.bytes = (uint32_t)(end - second);
 	memcpy(second, &d, sizeof d);
@@ -102,7 +104,7 @@ static void torn(void)
 	close(fd);
 }
 
-/* A length that leads back to a chunk that was read before, or out of what a file can be. */
+/* A length that leads back to a chunk that was already read, or beyond any possible file. */
 static void lengths(void)
 {
 	static const uint64_t wrong[] = {-(uint64_t)PAGE, UINT64_MAX, (uint64_t)1 << 63, INT64_MAX, 0, PAGE - 1};

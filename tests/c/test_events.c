@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traces that are not as they should be, extras, and compressed chunks. */
+/* Invalid traces, extra events, and compressed chunks. */
 #include "check.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -21,7 +21,7 @@ static struct rg_process *process(struct rg_thread **t)
 	rg_define(p, SP_RAW_DEF_PARAMETER, 0, "n");
 	rg_define(p, SP_RAW_DEF_STRING, 3, "here");
 	*t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 0);
-	/* the profile that words written by hand do not feed */
+	/* the profile, to which words written directly do not add */
 	rg_node(*t, 0, 1);
 	rg_node(*t, 0, 2);
 	return p;
@@ -79,7 +79,7 @@ static void test_extras(void)
 	sp_model_free(m);
 }
 
-/* f entered, g entered, f left without g, g left without having been entered. */
+/* f entered, g entered, f left without g, g left without an enter. */
 static void test_unbalanced(void)
 {
 	struct rg_thread *t;
@@ -99,7 +99,7 @@ static void test_unbalanced(void)
 	CHECK(ev[3].kind == SP_EVENT_LEAVE && ev[3].id == ev[0].id && ev[3].time == 30);
 	CHECK(ev[4].kind == SP_EVENT_ENTER && ev[4].time == 50 && ev[5].kind == SP_EVENT_LEAVE && ev[5].time == 1000);
 	CHECK(m->n_problems == 1 && strstr(m->problems[0].text.p, "1 regions were never left and 1 never entered"));
-	read_some(m, ev, 32, 3); /* told once */
+	read_some(m, ev, 32, 3); /* reported once */
 	CHECK(m->n_problems == 1);
 	sp_model_free(m);
 }
@@ -123,7 +123,7 @@ static void expect_skipped(uint64_t word, const char *text)
 }
 
 #ifdef SP_HAVE_ZSTD
-/* Turns the EVENTS chunks of a file into EVENTSZ, in place. */
+/* Converts the EVENTS chunks of a file to EVENTSZ, in place. */
 static void compress_events(unsigned char *bytes, size_t n)
 {
 	static unsigned char columns[1 << 20];

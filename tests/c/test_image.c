@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A merged file whose checksum is right and whose contents cannot be: it is refused. */
+/* A merged file with the right checksum and invalid contents is rejected. */
 #include <fcntl.h>
 
 #include "check.h"
@@ -14,7 +14,7 @@
 #include "model/str.h"
 #include "scratch.h"
 
-/* Puts another file in the place of the merged one: the same model, changed. Returns what comes of reading it. */
+/* Replaces the merged file by one with the same model, changed. Returns the result of reading it. */
 static int load_changed(const char *dir, void (*change)(struct sp_model *m))
 {
 	struct sp_model *m = scratch_load(dir, 0), *again;
@@ -56,7 +56,7 @@ static void change_world(struct sp_model *m)
 	m->processes[0].rank = SP_NONE;
 }
 
-/* They have room for so many dimensions on their stacks. */
+/* Writers have room for a limited number of dimensions on their stacks. */
 static void change_topology(struct sp_model *m)
 {
 	static uint32_t numbers[1024];
@@ -86,7 +86,7 @@ static void test_contradictions(void)
 	}
 }
 
-/* Worlds that share a list of ranks take 12 bytes each, however many ranks that has. */
+/* Worlds that share a list of ranks take 12 bytes each, whatever the length of the list. */
 static void test_more_ranks_than_numbers(void)
 {
 	enum { WORLDS = 1 << 16, RANKS = 1 << 16 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of several threads and processes: what is open at the end, sums, damage, and that a merged experiment has the
- * same. */
+/* Lines of several threads and processes: open calls at the end, sums, damage, and the same lines in a merged
+ * experiment. */
 #include "check.h"
 #include "model/builder/source.h"
 #include "model/line.h"
@@ -21,8 +21,8 @@ static void ran(struct rg_thread *t, size_t line, uint64_t hits, uint64_t own, u
 	rg_line(t, line)->callees = callees;
 }
 
-/* Regions have other numbers in each process, and one of each is its own. In two threads; the second one calls f, whose
- * second line calls f again, whose third line is open at the end. */
+/* Each process has different numbers for regions, and one region that others do not have. It has two threads. The
+ * second one calls f, whose second line calls f again, whose third line is open at the end. */
 static void add_threads(struct rg_process *p, uint32_t k)
 {
 	struct rg_thread *t = rg_thread(p, "MainThread", 100, SP_RAW_NONE, BEGIN);
@@ -83,7 +83,7 @@ static void check_locations(const struct sp_model *m)
 	MUST(strcmp(m->regions[v[2].region].qualname.p, "only_0") == 0);
 	expect(v + 2, 31, 1, 5, 0);
 	CHECK(v[3].location == 1 && v[3].region == v[0].region);
-	/* of the 7000 since the call 4000 are the inner one's, whose last line has 3000 more */
+	/* of the 7000 since the begin, 4000 belong to the inner call, whose last line has 3000 more */
 	expect(v + 3, 11, 1, 10, 3000);
 	expect(v + 4, 12, 1, 3020, 0);
 	CHECK(v[5].location == m->processes[2].first_location);
@@ -126,7 +126,7 @@ static void compare(const struct sp_model *a, const struct sp_model *b)
 	}
 }
 
-/* A writer that was killed in the middle of anything, or a damaged file. */
+/* A writer that was killed at any point, or a damaged file. */
 static void test_damage(void)
 {
 	const char *dir = scratch_experiment();
@@ -138,17 +138,17 @@ static void test_damage(void)
 	rg_region(p, 5, 0, "m", "f", "/m.py", 10);
 	f = rg_lines(t, 5, 10, 14);
 	ran(t, f, 1, 50, 0);
-	rg_line_frame(t, f, 2000, 1900, true, 7);         /* inside itself */
-	rg_line_frame(t, 1000, 3000, 2900, false, 1);     /* a line that is not there */
-	rg_line_frame(t, SIZE_MAX, 3000, 2900, false, 1); /* none yet */
-	rg_line_frame(t, f + 1, 0, 2900, false, 1);       /* nothing is missing */
+	rg_line_frame(t, f, 2000, 1900, true, 7);         /* a frame that is below itself */
+	rg_line_frame(t, 1000, 3000, 2900, false, 1);     /* a line that does not exist */
+	rg_line_frame(t, SIZE_MAX, 3000, 2900, false, 1); /* no line yet */
+	rg_line_frame(t, f + 1, 0, 2900, false, 1);       /* the line is complete */
 	rg_line_frame(t, f + 2, END + 5, END + 4, false, 1);
 	rg_line_frame(t, f + 3, END - 5, UINT64_MAX, false, 2);
 	rg_location(t)->end = END;
 	scratch_add(dir, p, "a.raw", SP_RAW_RUNNING, END);
 	m = scratch_load(dir, SP_MODEL_RAW);
 	MUST(m->n_lines == 2 && m->n_problems == 1 && strstr(m->problems[0].text.p, "open line 2 is damaged"));
-	expect(m->lines, 10, 1, 50, 0); /* two calls inside have more than all of its time */
+	expect(m->lines, 10, 1, 50, 0); /* two inner calls have more than all of its time */
 	expect(m->lines + 1, 13, 0, 5, 0);
 	sp_model_free(m);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks and waits of processes: what the records say, and their events, which say the same; and damaged ones. */
+/* Locks and waits of processes: the contents of records, events with the same contents, and damaged ones. */
 #include "check.h"
 #include "model/event.h"
 #include "model/merge/merge.h"
@@ -11,7 +11,7 @@
 
 enum { END = 4000 };
 
-/* old: the same process as version 5 of the format holds it */
+/* old: the same process in a file of version 5 */
 static struct sp_model *load_sample(bool old)
 {
 	const char *dir = scratch_experiment();
@@ -41,7 +41,7 @@ static void test_records(bool old)
 	CHECK(w[0].location == 0 && w[0].number == 1 && w[0].lock == 0 && w[0].open && w[0].since == 3000 - 900);
 	CHECK(strcmp(last_of(m, &w[0].stack), "work") == 0 && w[0].stack.n == 2);
 	CHECK(strcmp(last_of(m, &w[0].holder_stack), "hold") == 0);
-	CHECK_NUMBER(w[0].count, 2); /* the one that goes on is counted */
+	CHECK_NUMBER(w[0].count, 2); /* the outstanding wait is counted */
 	CHECK(w[1].timed && w[1].lock == SP_NONE && w[1].count == 2 && w[1].ns == 250);
 	CHECK(w[3].location == 1 && w[3].kind == SP_LOCK_QUEUE && w[3].news);
 	CHECK(c[0].interrupted && c[0].n == 2 && c[0].links[0].lock == 0 && c[0].links[1].lock == 3);
@@ -66,12 +66,13 @@ static void test_names(void)
 }
 
 struct seen {
-	uint64_t count[8], ns[8]; /* of each row */
+	uint64_t count[8], ns[8]; /* for each row */
 	uint64_t how[5];
 	unsigned acquired, released, gil;
 };
 
-/* Adds up the waits of a location from its events; a few at a time, so that none depends on being read together. */
+/* Adds up the waits of a location from its events, in small batches, so that no event depends on being read together
+ * with others. */
 static void add_up(const struct sp_model *m, uint32_t location, size_t batch, struct seen *seen)
 {
 	struct {
@@ -113,7 +114,8 @@ static void add_up(const struct sp_model *m, uint32_t location, size_t batch, st
 	sp_events_close(s);
 }
 
-/* Counts and times of the events are those of the rows, but for a wait that a pause cut, and what was none. */
+/* The counts and times of events equal those of the rows, except for a wait that a pause interrupted, and for an object
+ * that was available at once. */
 static void test_events(size_t batch)
 {
 	struct sp_model *m = load_sample(false);
@@ -133,7 +135,7 @@ static void test_events(size_t batch)
 	sp_model_free(m);
 }
 
-/* Everything is the same from a merged experiment. */
+/* Everything is the same in a merged experiment. */
 static void test_merged(void)
 {
 	const char *dir = scratch_experiment();
@@ -156,7 +158,7 @@ static void test_merged(void)
 	sp_model_free(m);
 }
 
-/* Waits that end in the wrong order, never, or never began, around calls. */
+/* Waits that end in the wrong order, that never end, or that never began, with calls around them. */
 static void test_unbalanced(void)
 {
 	const char *dir = scratch_experiment();
@@ -188,7 +190,7 @@ static void test_unbalanced(void)
 	rg_extra(t, 1090, SP_RAW_X_WAIT_BEGIN, (uint64_t[]){sleep}, 1);
 	rg_extra(t, 1095, SP_RAW_X_WAIT_END, (uint64_t[]){sleep, 0}, 2);
 	rg_extra(t, 1100, SP_RAW_X_LOCK_ACQUIRE, (uint64_t[]){1}, 1);
-	rg_extra(t, 1110, SP_RAW_X_LOCK_ACQUIRE, (uint64_t[]){2}, 1); /* which is not there */
+	rg_extra(t, 1110, SP_RAW_X_LOCK_ACQUIRE, (uint64_t[]){2}, 1); /* a lock that does not exist */
 	rg_extra(t, 1120, SP_RAW_X_LOCK_ACQUIRE, (uint64_t[]){1}, 1);
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, END);
 	m = scratch_load(dir, 0);
@@ -206,7 +208,7 @@ static void test_unbalanced(void)
 	sp_model_free(m);
 }
 
-/* Many waits at one deep place ask for far more memory than the file has. */
+/* Many waits at one deep call path would require far more memory than the file has. */
 static void test_amplified(void)
 {
 	enum { DEEP = 4000, WAITS = 10000 };
@@ -242,7 +244,7 @@ static void test_amplified(void)
 	sp_model_free(m);
 }
 
-/* A long chain that ends in no circle, and one that leads into a circle. */
+/* A long chain that does not end in a cycle, and one that leads into a cycle. */
 static void test_chains(void)
 {
 	enum { THREADS = 300, CIRCLE = 5 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the index answers, of traces of all kinds. */
+/* Answers of the level-of-detail index, for traces of all kinds. */
 #include "model/model.h"
 #include "truth.h"
 
@@ -26,7 +26,7 @@ static void test_random(void)
 	sp_model_free(m);
 }
 
-/* Deep recursion, up and down, and times that stand still. */
+/* Deep recursion, up and down, and events with equal times. */
 static void test_deep(void)
 {
 	const char *dir = scratch_experiment();

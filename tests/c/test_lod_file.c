@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index's file: when it is made, and what becomes of it where something is wrong. */
+/* The level-of-detail index's file: when it is made, and how errors are handled. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static size_t size_of(const char *path)
 	return stat(path, &st) == 0 ? (size_t)st.st_size : 0;
 }
 
-/* What is not as it was written is not used, and does no harm. */
+/* A damaged index is not used, and does no harm. */
 static void test_damaged(void)
 {
 	const struct rg_options some = {
@@ -50,7 +50,7 @@ static void test_damaged(void)
 		byte ^= (unsigned char)(1u << truth_pick(8));
 		MUST(pwrite(fd, &byte, 1, (off_t)at) == 1);
 		close(fd);
-		/* the rest of the first page means nothing */
+		/* the rest of the first page has no meaning */
 		CHECK(truth_makes(m, NULL) == (at < 64 || at >= 4096));
 	}
 	for (i = 0; i < 3; i++) {
@@ -64,7 +64,8 @@ static void test_damaged(void)
 	sp_model_free(m);
 }
 
-/* Markers and counters are known by number: a model that numbers their texts otherwise needs another index. */
+/* The index refers to markers and counters by number: a model with other numbers for their texts needs another
+ * index. */
 static void check_texts(const struct sp_model *m)
 {
 	struct sp_str was = m->strings[0];
@@ -79,7 +80,7 @@ static void check_texts(const struct sp_model *m)
 	m->counters[0] = was;
 }
 
-/* Raw files that changed: compressed, and merged into one model. */
+/* Changed raw files: compressed, and merged. */
 static void test_changed(void)
 {
 	const struct rg_options some = {
@@ -127,7 +128,7 @@ static int files_in(const char *dir)
 	return n;
 }
 
-/* Nobody hears more than that it was interrupted, and nothing stays behind. */
+/* After an interruption nothing but the cancellation is reported, and no file is left behind. */
 static int interrupt(void *arg, uint64_t done, uint64_t total)
 {
 	CHECK(done <= total);
@@ -150,7 +151,8 @@ static void test_interrupted(void)
 	sp_model_free(m);
 }
 
-/* Neither the experiment nor the other place has room: nothing stays behind, and what is said names the other place. */
+/* Neither the experiment nor the temporary directory has space: no file is left behind, and the message names the
+ * temporary directory. */
 static void test_no_room(void)
 {
 	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 8};
@@ -171,7 +173,7 @@ static void test_no_room(void)
 	sp_model_free(m);
 }
 
-/* The raw file is cut while it is mapped: a SIGBUS where it is read. */
+/* The raw file is truncated while it is mapped: SIGBUS at the next read. */
 static void test_cut(void)
 {
 	const struct rg_options some = {.processes = 1, .threads = 2, .events = 50000, .trace = true, .seed = 9};
@@ -191,7 +193,7 @@ static void test_cut(void)
 	sp_model_free(m);
 }
 
-/* What is to last is nowhere else; the rest is as without. */
+/* With `lasting`, the index is only in the experiment; everything else is the same. */
 static void test_lasting(void)
 {
 	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 10};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is drawn and summed up of samples, against the samples one by one. */
+/* Drawing and summing up samples, compared with the single samples. */
 #include "view/looks.h"
 
 #include <stdlib.h>
@@ -38,10 +38,10 @@ static void fill(struct sp_looks *l, size_t n)
 		l->path[i] = random_below(3) ? 1 + random_below(3) : random_below(PATHS);
 		l->cpu[i] = random_below(900);
 		l->state[i] = (uint8_t)random_below(SP_SAMPLE_STATES);
-		at += random_below(40) == 0 ? 300000 : random_below(1000); /* some at the same moment */
+		at += random_below(40) == 0 ? 300000 : random_below(1000); /* some at the same time */
 	}
 	l->end = at;
-	/* of some nobody knows how long they lasted */
+	/* the validity of some samples is unknown */
 	for (i = 0; i < n; i++) {
 		const uint64_t next = i + 1 < n ? l->time[i + 1] : l->end;
 
@@ -87,7 +87,8 @@ static void draw(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_
 		d->state[pixel_of(d, begin)][i] += state[i];
 }
 
-/* Every ns of the range that a look stands for is told once; what is told together is what the looks say one by one. */
+/* Each ns for which a sample in the range is valid is reported once; combined samples have the sum of the single
+ * samples. */
 static void test_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint32_t pixels)
 {
 	static struct drawn d;
@@ -112,7 +113,7 @@ static void test_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, ui
 		if (l->time[k] > begin && l->time[k] < end && sp_looks_until(l, k) > begin)
 			used += l->cpu[k];
 	}
-	/* the blocks hold looks that last no time, too */
+	/* the blocks also contain samples with a duration of 0 */
 	CHECK(d.looks >= looks && d.looks <= looks + d.together * SP_LOOKS_BLOCK);
 	for (i = 0; i < SP_SAMPLE_STATES; i++) {
 		sp_looks_grown(l, begin, end, (enum sp_looks_metric)i, grown, 2);
@@ -126,7 +127,7 @@ static void test_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, ui
 	CHECK(values[0].excl == 0);
 	for (k = 0; k < PATHS; k++) {
 		CHECK(k == 0 || values[k].excl == (double)ns[k]);
-		CHECK(d.ns[k] <= ns[k] || d.together); /* a block tells its longest path alone */
+		CHECK(d.ns[k] <= ns[k] || d.together); /* a block reports only its path with the most time */
 		sum += cpu[k];
 	}
 	CHECK(sum == (double)used);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: what the records of a process become, and damaged ones. */
+/* Memory: the results of a process's records, and damaged ones. */
 #include "check.h"
 #include "model/memory.h"
 #include "model/model.h"
@@ -26,7 +26,7 @@ static struct sp_model *load_old(void)
 	return scratch_load(dir, 0);
 }
 
-/* Checks m, which holds rg_memory(), and frees it. */
+/* Checks m, the model of rg_memory(), and frees it. */
 static void test_sites(struct sp_model *m)
 {
 	const uint32_t work = PATH(m, "__main__:main", "__main__:work"), main_path = PATH(m, "__main__:main");
@@ -37,7 +37,7 @@ static void test_sites(struct sp_model *m)
 	CHECK(strcmp(m->regions[s[0].region].qualname.p, "work") == 0);
 	CHECK(s[0].count == 100 && s[0].bytes == 6400 && s[0].left == 60 && s[0].left_bytes == 3840);
 	CHECK(s[0].peak == 80 && s[0].peak_bytes == 5120);
-	/* taken at another peak than the heap's: what is live */
+	/* its epoch is not the heap's: its peak is what is live */
 	CHECK(s[1].peak == 60 && s[1].peak_bytes == 3840);
 	CHECK(s[0].first == 1000 - 900 && s[0].last == 3900 - 900);
 	CHECK(sp_site_kept(m, &s[0]) == SP_KEPT_GROWING);
@@ -57,7 +57,7 @@ static void test_heap(struct sp_model *m)
 	sp_model_free(m);
 }
 
-/* What names nothing is counted and told, and nothing else suffers. */
+/* Invalid references are counted and reported, and everything else is read. */
 static void test_damaged(void)
 {
 	struct rg_process *p = rg_process(7, 1, 900, false);
@@ -73,7 +73,7 @@ static void test_damaged(void)
 	rg_site(t, &(struct sp_raw_site){.node = node, .region = 88, .count = 1});
 	rg_site(t, &(struct sp_raw_site){.node = 1000, .count = 1});
 	rg_site(t, &(struct sp_raw_site){.node = RG_ROOT, .count = 1});
-	rg_site(t, &(struct sp_raw_site){.node = node}); /* about to begin: no damage */
+	rg_site(t, &(struct sp_raw_site){.node = node}); /* not written completely yet: no damage */
 	rg_site(t, &(struct sp_raw_site){.node = node, .count = 3, .freed = 5, .bytes = 1, .freed_bytes = 9});
 	rg_heap(p, &heap, NULL, 0);
 	m = load(p);

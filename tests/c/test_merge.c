@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The merged file: the same model as from the raw files, whoever made it; and what happens when it does not fit. */
+/* The merged file has the same model as the raw files, whichever processes make it; and what happens if it does not
+ * match them. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -95,7 +96,7 @@ static void test_experiments(void)
 	check_all(path);
 }
 
-/* Everything that the format knows, in three processes: metrics, parameters that fold, files. */
+/* Everything that the format can record, in three processes: metrics, parameters that fold, files. */
 static void test_samples(void)
 {
 	const char *dir = scratch_experiment();
@@ -105,7 +106,7 @@ static void test_samples(void)
 	scratch_add(dir, rg_sample(true), "b.raw", SP_RAW_RUNNING, 9000);
 	scratch_add(dir, rg_sample(false), "c.raw", SP_RAW_ENDED_NORMAL, 9000);
 	scratch_add(dir, rg_sample(true), "e.raw", SP_RAW_ENDED_NORMAL, 9000);
-	/* other metrics, in another order, and the same functions under other ids */
+	/* different metrics, in another order, and the same functions with different ids */
 	p = rg_process(77, 1, 500, true);
 	rg_metric(p, 0, SP_RAW_METRIC_PAPI, "OTHER", "", 0);
 	rg_region(p, 9, 0, "m", "g", "/m.py", 9);
@@ -124,7 +125,7 @@ static void test_samples(void)
 	check_all(dir);
 }
 
-/* A killed child, whose end its parent saw: by how many so ever they are merged, and so whoever reads the parent's
+/* A killed child, whose end its parent saw: the same result with any number of ranks, whichever rank reads the parent's
  * file. */
 static void test_killed_child(void)
 {
@@ -148,7 +149,7 @@ static void test_killed_child(void)
 	check_all(dir);
 }
 
-/* One experiment of three processes, merged. */
+/* An experiment of three processes, merged. */
 static const char *made(void)
 {
 	const char *dir = scratch_experiment();
@@ -173,21 +174,21 @@ static void test_not_current(void)
 
 	strcpy(dir, made());
 	snprintf(merged, sizeof(merged), "%s/merged", dir);
-	/* another process has come */
+	/* a new process was added */
 	scratch_add(dir, p, "zz.raw", SP_RAW_ENDED_NORMAL, 9000);
 	CHECK(!is_current(dir));
 	m = scratch_load(dir, 0);
 	CHECK(m->n_processes == 4 && m->n_problems == 0);
 	sp_model_free(m);
 	CHECK(merging_ranks(dir, 2, -1, &e) == 0 && is_current(dir));
-	/* and has changed */
+	/* and its file has changed */
 	snprintf(raw, sizeof(raw), "%s/raw/zz.raw", dir);
 	fd = open(raw, O_WRONLY | O_APPEND);
 	MUST(fd >= 0 && write(fd, raw, 100) == 100 && close(fd) == 0);
 	CHECK(!is_current(dir));
 	MUST(unlink(raw) == 0);
 	CHECK(!is_current(dir));
-	/* a file of another version is nobody's business */
+	/* a file of another version is ignored */
 	MUST(merging_ranks(dir, 1, -1, &e) == 0 && is_current(dir));
 	fd = open(merged, O_RDWR);
 	MUST(pread(fd, &h, sizeof(h), 0) == sizeof(h));
@@ -203,7 +204,7 @@ static void test_not_current(void)
 	sp_model_free(m);
 }
 
-/* Damage anywhere costs a line, and nothing else. */
+/* Damage anywhere is reported in one line, and has no other effect. */
 static void test_damage(void)
 {
 	char dir[160], merged[200];
@@ -254,7 +255,7 @@ static void test_refused(void)
 	unsigned files;
 	int i;
 
-	/* nothing can be put in the place of a directory */
+	/* a directory cannot be replaced */
 	strcpy(dir, made());
 	snprintf(merged, sizeof(merged), "%s/merged", dir);
 	MUST(unlink(merged) == 0 && mkdir(merged, 0777) == 0);
@@ -263,11 +264,11 @@ static void test_refused(void)
 		CHECK(merging_ranks(dir, i, -1, &e) != 0);
 		CHECK(strncmp(e.text, dir, strlen(dir)) == 0 && strstr(e.text, "merged"));
 	}
-	/* a rank that is lost does not keep the others, and leaves nothing behind */
+	/* the failure of one rank does not block the others, and leaves no file behind */
 	MUST(rmdir(merged) == 0);
 	CHECK(merging_ranks(dir, 4, 3, &e) != 0 && merging_ranks(dir, 4, 1, &e) != 0);
 	CHECK(count_files(dir) == files - 1);
-	/* a process that still runs: this one, which has its file mapped */
+	/* a process that is still running: this one, which has mapped its file */
 	gethostname(host, sizeof(host) - 1);
 	p = rg_process(getpid(), 1, 1000, false);
 	strcpy(rg_header(p)->host, host);
@@ -309,7 +310,7 @@ static void test_interrupted(void)
 	CHECK(i > 3);
 }
 
-/* Who comes second wins, and nobody is harmed; what a killed one left goes with the next. */
+/* The second of two merges wins, and none fails; the next merge removes files of a killed one. */
 static void test_several(void)
 {
 	char dir[160], left[200];
@@ -335,7 +336,7 @@ static void test_several(void)
 	merging_compare(dir);
 }
 
-/* Writers that begin while others do do not take each other's files for ones left behind. */
+/* Writers that begin at the same time do not remove each other's files as left over. */
 static void test_creators(void)
 {
 	enum { WRITERS = 4, FILES = 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the index says of metrics, held against all their readings one by one. */
+/* The index's answers about metrics, compared with all single readings. */
 #include "check.h"
 #include "model/event.h"
 #include "model/events/follow.h"
@@ -10,7 +10,7 @@
 #include "scratch.h"
 #include "model/metric.h"
 
-enum { TIME, LEVEL, READ, BYTES, METRICS, DEEPEST = 24 }; /* in columns; BYTES is own */
+enum { TIME, LEVEL, READ, BYTES, METRICS, DEEPEST = 24 }; /* columns; BYTES is exclusive */
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -27,15 +27,15 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-6;
 }
 
-/* ---- an experiment ---- */
+/* ---- the experiment ---- */
 
 struct making {
 	struct rg_thread *t;
 	uint64_t at, begin;
 	uint64_t now[READ + 1];
-	uint64_t start[DEEPEST + 1][READ + 1]; /* values when the open calls began */
-	uint64_t before[READ + 1];             /* read last */
-	bool off;                              /* recording was, since then */
+	uint64_t start[DEEPEST + 1][READ + 1]; /* values at the begins of the open calls */
+	uint64_t before[READ + 1];             /* last reading */
+	bool off;                              /* recording was off since then */
 };
 
 static void read_now(struct making *k)
@@ -79,7 +79,8 @@ static void leave(struct making *k)
 	rg_leave(k->t, k->at);
 }
 
-/* What grows meanwhile is in no call, and so is what came between the last reading and the next one. */
+/* Recording is off: growth during that time is in no call, and neither is growth between the last reading and the next
+ * one. */
 static void be_off(struct making *k)
 {
 	int i;
@@ -133,7 +134,7 @@ static const char *made(unsigned events)
 	fill(rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900), 1000, events);
 	fill(rg_thread(p, "helper", 8, 0, 950), 5000, events / 50);
 	scratch_add(dir, p, "h-7.raw", SP_RAW_ENDED_NORMAL, UINT64_C(1) << 30);
-	/* one that counts nothing */
+	/* a process without metrics */
 	rg_region(q, 1, SP_RAW_REGION_PYTHON, "m", "a", "/m.py", 1);
 	t = rg_thread(q, "MainThread", 8, SP_RAW_NONE, 2000);
 	rg_enter(t, 2100, 1);
@@ -202,7 +203,7 @@ static void check_growth(struct sp_lod *p, const struct sp_model *m, uint32_t lo
 	free(is);
 }
 
-/* All of the run is what the profile has, to the last digit. */
+/* The growth over the whole run equals the profile's, to the last digit. */
 static void check_whole(struct sp_lod *p, const struct sp_model *m)
 {
 	const size_t width = sp_lod_metrics(m);
@@ -231,8 +232,8 @@ struct reading {
 };
 
 struct curve {
-	struct reading *all; /* owned; a moment each */
-	size_t n, room, at;  /* at: of the one told last */
+	struct reading *all; /* owned; all readings */
+	size_t n, room, at;  /* at: index of the one that was reported last */
 	uint64_t begin, end;
 	bool level, fine;
 	size_t told;
@@ -311,7 +312,7 @@ static void check_curve(struct sp_lod *p, const struct sp_model *m, uint32_t loc
 		read_curve(&c, m, location);
 		CHECK(sp_lod_metric_curve(p, location, &q, told, &c, &e) == 0);
 		CHECK(c.told <= pixels + 2 && (c.told > 0) == (c.n > 0));
-		/* up to the first one behind the range */
+		/* up to the first one after the range */
 		CHECK(c.told == 0 || c.at + 1 == c.n || c.all[c.at].time >= end);
 	}
 	free(c.all);

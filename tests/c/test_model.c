@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Merging, open calls, compensation, clocks, processes: with numbers known by hand. */
+/* Merging, open calls, compensation, clocks, processes, with results that were calculated independently. */
 #include "check.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -35,7 +35,7 @@ static void test_merge(void)
 	rg_leave(t, 1600);
 	rg_leave(t, 2000);
 	scratch_add(dir, p, "b.raw", SP_RAW_ENDED_NORMAL, 2100);
-	/* the same functions under other ids, one of them twice */
+	/* the same functions with different ids, one of them twice */
 	rg_region(q, 7, 0, "m", "g", "/m.py", 9);
 	rg_region(q, 5, 0, "m", "f", "/m.py", 3);
 	rg_region(q, 6, 0, "m", "f", "/m.py", 3);
@@ -73,7 +73,7 @@ static void test_merge(void)
 	sp_model_free(m);
 }
 
-/* What was open when the process died ends with it. */
+/* Calls that were open when the process died end at that time. */
 static void test_open(void)
 {
 	const char *dir = scratch_experiment();
@@ -141,7 +141,7 @@ static void test_compensation(void)
 	sp_model_free(m);
 }
 
-/* Ticks of another length, and the clocks of two processes compared. */
+/* Ticks of different length, and the clocks of two processes. */
 static void test_clock(void)
 {
 	const char *dir = scratch_experiment();
@@ -166,7 +166,7 @@ static void test_clock(void)
 	sp_model_free(m);
 }
 
-/* The profile that the events make is the one that was recorded. */
+/* The profile computed from the events equals the recorded one. */
 static void test_profile_of_trace(void)
 {
 	const char *dir = scratch_experiment();
@@ -221,8 +221,8 @@ static void test_profile_of_trace(void)
 	sp_model_free(m);
 }
 
-/* What start-up defined and nothing refers to is not there; a thread without a name and a process without a file are.
- */
+/* Regions that start-up defined and nothing refers to are dropped; a thread without a name and a process without a file
+ * are kept. */
 static void test_left_out(void)
 {
 	static const char line[] = "/run/raw: no space\nmore";
@@ -252,7 +252,7 @@ static void test_left_out(void)
 	sp_model_free(m);
 }
 
-/* A function defined twice is one, with one call path, whatever else its location holds. */
+/* A function that is defined twice is one function with one call path, whatever else its location contains. */
 static void test_defined_twice(void)
 {
 	const char *dir = scratch_experiment();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What several processes say of MPI, made one. */
+/* The MPI data of several processes, unified. */
 #include "check.h"
 #include "model/comm.h"
 #include "model/event.h"
@@ -108,7 +108,7 @@ static struct sp_event ev[MOST];
 static struct sp_mpi mpi[MOST];
 static struct sp_io io[MOST];
 
-/* Where the n-th event of a kind is; 0: there is none. */
+/* The index of the n-th event of a kind; 0: not found. */
 static size_t nth(size_t events, uint32_t kind, unsigned n)
 {
 	size_t i;
@@ -184,7 +184,7 @@ static void test_events(void)
 	sp_model_free(m);
 }
 
-/* Ranks 1 and 3 alone: who has rank 0 of all, and of the even ones, left no file. */
+/* Only ranks 1 and 3: the processes with rank 0 of all and of the even ranks left no file. */
 static void test_missing(void)
 {
 	const char *dir = scratch_experiment();
@@ -205,7 +205,7 @@ static void test_missing(void)
 	sp_model_free(m);
 }
 
-/* Two worlds in which everything has the same ids. */
+/* Two worlds with the same ids. */
 static void test_worlds(void)
 {
 	const char *dir = scratch_experiment();
@@ -223,7 +223,7 @@ static void test_worlds(void)
 	sp_model_free(m);
 }
 
-/* An intercommunicator; `told`: by which of the processes, bits. */
+/* An intercommunicator; `told`: bits of the processes that recorded it. */
 static void test_inter(uint64_t other_world, unsigned told)
 {
 	const uint64_t worlds[3] = {0xabc, 0xabc, other_world};
@@ -265,7 +265,7 @@ static void test_inter(uint64_t other_world, unsigned told)
 	sp_model_free(m);
 }
 
-/* What does not fit together is told, and nothing is read past an end. */
+/* Inconsistent data are reported, and nothing beyond an end is read. */
 static void expect_problem(const char *text, uint32_t flags, const struct sp_raw_comm *c, const void *members, size_t n,
                            uint64_t send)
 {
@@ -309,7 +309,7 @@ static void test_damage(void)
 	expect_problem("has a name or a topology, but no ranks", 0, NULL, NULL, 0, 9);
 }
 
-/* Ranks that cannot be, and two processes that are the same one. */
+/* Impossible ranks, and two processes with the same rank. */
 static void test_ranks(void)
 {
 	const char *dir = scratch_experiment();
@@ -331,7 +331,7 @@ static void test_ranks(void)
 	sp_model_free(m);
 }
 
-/* Thousands of ranks take time in proportion: a quadratic step would take minutes. */
+/* The time for thousands of ranks is proportional to their number: a quadratic step would take minutes. */
 static void test_many(void)
 {
 	enum { MANY = 4096 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compiled frames of another process: of children of this program, whose functions are known. */
+/* Compiled frames of other processes: children of this program, whose functions are known. */
 #include "sample/native/native.h"
 
 #include <alloca.h>
@@ -14,9 +14,9 @@
 
 #include "check.h"
 
-enum { ROOM = 4096, PATIENCE = 20000 /* looks, a ms apart */ };
+enum { ROOM = 4096, PATIENCE = 20000 /* number of samples, 1 ms apart */ };
 
-/* what the children and the test share */
+/* memory shared between the children and the test */
 static struct shared {
 	volatile int ready;
 	volatile unsigned long calls, interrupted, signals, looks, bytes;
@@ -24,7 +24,7 @@ static struct shared {
 
 static volatile int sink;
 
-/* ---- what the children run ---- */
+/* ---- functions of the children ---- */
 
 #define APART __attribute__((noinline, noclone))
 
@@ -42,7 +42,7 @@ static APART void spins(void)
 		sink++;
 }
 
-/* its frame is found by rbp, which what it calls has to keep */
+/* its frame is found by rbp, which its callees must preserve */
 static APART void has_alloca(void (*f)(void))
 {
 	volatile char *p = alloca((size_t)(sink & 63) + 1);
@@ -125,7 +125,7 @@ static void counts(int signal)
 	shared->signals++;
 }
 
-/* Enters a call, again and again, that a stop makes fail without a handler (signal(7)). */
+/* Repeatedly enters a system call that a stop makes fail without a signal handler (signal(7)). */
 static void begins_waiting(void)
 {
 	struct epoll_event e;
@@ -139,7 +139,7 @@ static void begins_waiting(void)
 	}
 }
 
-/* Its signals' handlers make the call fail: exactly that has to stay. */
+/* Handlers of the child's signals make the call fail: that must still happen. */
 static void begins_signalled(void)
 {
 	struct epoll_event e;
@@ -152,7 +152,7 @@ static void begins_signalled(void)
 	}
 }
 
-/* Writes more than a pipe holds: all of it was written, or the program may be lost. */
+/* Writes more than a pipe can contain: everything must be written, or the program loses data. */
 static void begins_writing(void)
 {
 	static char block[1 << 20], read_back[1 << 14];
@@ -162,7 +162,7 @@ static void begins_writing(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(ends[1]);
 		for (ssize_t n; (n = read(ends[0], read_back, sizeof read_back)) > 0;)
-			for (ssize_t i = 0; i < n; i++) /* each byte is one more than the one before it */
+			for (ssize_t i = 0; i < n; i++) /* each byte is one more than the previous one */
 				shared->signals += (unsigned char)read_back[i] != (shared->bytes++ & 0xff);
 		_exit(0);
 	}
@@ -196,7 +196,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* ---- what is seen of them ---- */
+/* ---- samples of the children ---- */
 
 struct seen {
 	struct sp_native_frame frames[ROOM];
@@ -222,7 +222,7 @@ static const char *name_of(const struct seen *x, size_t i)
 	return f && f->name ? f->name : "";
 }
 
-/* Where a function stands in the stack, from `from` on; n: nowhere. */
+/* The index of a function in the stack, from `from` on; n: not found. */
 static size_t find(const struct seen *x, size_t from, const char *name)
 {
 	while (from < x->n && strcmp(name_of(x, from), name))
@@ -237,7 +237,7 @@ static void show(const struct seen *x)
 		        name_of(x, i));
 }
 
-/* Looks until the innermost function of the test's own is `first`; the functions below have to be there at once. */
+/* Samples until the innermost function of the test is `first`; then the functions below must match. */
 static void expect(void (*begin)(void), bool thread, char letter, const char *const *names)
 {
 	struct sp_target t;
@@ -317,7 +317,7 @@ static void not_stopped(void)
 	CHECK(look(s, &t, pid, &x) == -EBUSY && !sp_native_counts(s)->stops);
 	kill(pid, SIGSTOP);
 	waitpid(pid, NULL, WUNTRACED);
-	/* who is stopped already can be looked at, and stays stopped */
+	/* a stopped process can be sampled, and stays stopped */
 	CHECK(!look(s, &t, pid, &x) && find(&x, 0, "spins") == 0);
 	struct sp_thread_times times;
 	CHECK(!sp_target_times(&t, pid, &times) && times.letter == 'T');
@@ -327,7 +327,7 @@ static void not_stopped(void)
 	sp_target_close(&t);
 }
 
-/* A stop makes nothing fail that would not have failed without it. */
+/* A stop does not make a call fail that would not have failed without it. */
 static void nothing_fails(void)
 {
 	struct sp_target t;
@@ -338,7 +338,7 @@ static void nothing_fails(void)
 	MUST(!sp_target_open(&t, pid, why, sizeof why) && !sp_native_open(&s, &t, true, why, sizeof why));
 	for (int i = 0; i < 100 * PATIENCE && sp_native_counts(s)->repeated < 20; i++)
 		look(s, &t, pid, &x);
-	CHECK(sp_native_counts(s)->repeated >= 20); /* it would have failed so often */
+	CHECK(sp_native_counts(s)->repeated >= 20); /* number of calls that would have failed */
 	CHECK(shared->calls && !shared->interrupted);
 	sp_native_close(s);
 	sp_target_close(&t);
@@ -377,7 +377,7 @@ static void nothing_fails(void)
 	end(pid);
 }
 
-/* ---- programs that do a lot while they are looked at ---- */
+/* ---- programs that do much while they are sampled ---- */
 
 enum { ROUNDS = 100 };
 
@@ -432,7 +432,7 @@ static void takes(int number, siginfo_t *i, void *unused)
 	disordered |= (unsigned long)i->si_value.sival_int != order++;
 }
 
-/* Signals that queue: each of them arrives, in order. */
+/* Queued signals: each of them arrives, in order. */
 static bool signals(void)
 {
 	struct sigaction a = {.sa_sigaction = takes, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -445,7 +445,7 @@ static bool signals(void)
 	return order == 100 * ROUNDS && !disordered;
 }
 
-/* Job control: its parent sees each stop and each continuation. */
+/* Job control: the parent sees each stop and each continuation. */
 static bool stops(void)
 {
 	pid_t pid = fork();
@@ -475,7 +475,7 @@ static void begins_activity(void)
 	_exit(activity() ? 7 : 8);
 }
 
-/* Looks at all threads, over and over, until the process has ended; how often. */
+/* Samples all threads repeatedly until the process has ended. Returns the number of samples. */
 static unsigned long hammer(pid_t pid)
 {
 	struct sp_target t;
@@ -511,7 +511,7 @@ static void survives(bool (*what)(void))
 	}
 }
 
-/* One that is stopped with its group meanwhile, and whose processes are looked at as well. */
+/* A process that is stopped with its group meanwhile, and whose child processes are sampled as well. */
 static void job_control(void)
 {
 	int status = 0;
@@ -537,8 +537,8 @@ static struct sp_native_function evaluator = {.name = "_PyEval_EvalFrameDefault"
                                  extension = {.name = "solve"}, start = {.name = "_start", .begin = true},
                                  embeds = {.name = "application"};
 
-/* Letters for native frames: E evaluator, i interpreter, x extension, s start, a application; for Python's: digits,
- * each with ' behind it where it is an entry. The result in the same letters. */
+/* Letters for native frames: E evaluator, i interpreter, x extension, s start, a application; for Python frames:
+ * digits, each followed by ' if it is an entry frame. The result has the same letters. */
 static void mixes(const char *python, const char *native, bool complete, bool interpreter, const char *expected)
 {
 	struct sp_python_frame p[16] = {0};
@@ -573,11 +573,11 @@ static void folding(void)
 	mixes("1'2'", "EiEiss", true, false, "12");
 	mixes("12'34'", "xxiEixEiss", true, false, "xx12x34");
 	mixes("12'34'", "xxiEixEiss", true, true, "xxi12Eix34Eiss");
-	mixes("1'", "x?iEia", true, false, "x?1a"); /* an application that embeds Python; code of no file */
+	mixes("1'", "x?iEia", true, false, "x?1a"); /* an application that embeds Python; code without a file */
 	mixes("", "xxss", true, false, "xxss");     /* a thread without Python */
-	mixes("", "xiis", true, false, "x");        /* the interpreter starts, or ends */
+	mixes("", "xiis", true, false, "x");        /* the interpreter starts or ends */
 	mixes("1'2'", "xiEi", false, false, "x12"); /* the begin was not found */
-	mixes("1'", "xiEiEi", true, false, "x1");   /* the inner run has no frame yet */
+	mixes("1'", "xiEiEi", true, false, "x1");   /* the inner evaluator call has no frame yet */
 	mixes("1'", "", false, false, "1");
 	mixes("", "", true, false, "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of a notebook's cells: what is found in it, whole, changed and damaged. */
+/* The list of a notebook's cells: complete, changed and damaged. */
 #include "base/notebook.h"
 #include "check.h"
 
@@ -24,7 +24,7 @@ static const char list[] = "cell 2 12 2\ndef f(): 1\n\n\n1 a1 f\n3 b2 <lambda>\n
 static void finds(void)
 {
 	struct sp_notebook b = {.dir = NULL};
-	CHECK(!cell(&b, "f", 1, 0xa1)); /* no list is there yet */
+	CHECK(!cell(&b, "f", 1, 0xa1)); /* there is no list yet */
 	write_list(list, strlen(list));
 	CHECK(cell(&b, "f", 1, 0xa1) == 2);
 	CHECK(cell(&b, "f", 1, 0xc3) == 7);
@@ -34,7 +34,7 @@ static void finds(void)
 	const struct sp_notebook_cell *c = sp_notebook_cell(&b, 2);
 	CHECK(c && c->n == 12 && !memcmp(c->source, "def f(): 1\n\n", 12));
 	CHECK(!sp_notebook_cell(&b, 3));
-	/* a cell more, which a function asks for that is not known */
+	/* an additional cell, which is read when an unknown function is looked up */
 	static const char more[] = "cell 9 0 1\n\n1 d4 g\n";
 	write_list(more, strlen(more));
 	CHECK(cell(&b, "f", 1, 0xa1) == 2);
@@ -43,7 +43,7 @@ static void finds(void)
 	sp_notebook_free(&b);
 }
 
-/* Whatever is there: no byte outside of the text is read, which the sanitizers see. */
+/* Whatever the list contains, no byte outside of the text is read; sanitizers would detect that. */
 static void damaged(void)
 {
 	for (size_t n = 0; n <= strlen(list); n++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole, cut and damaged files: what is whole is read, what is not is told, nothing crashes. */
+/* Complete, truncated and damaged files: intact data are read, damage is reported, and nothing crashes. */
 #include <inttypes.h>
 
 #include "check.h"
@@ -35,7 +35,7 @@ static unsigned char *sample(size_t *n)
 	return rg_bytes(p, SP_RAW_RUNNING, now + 50, n);
 }
 
-/* Everything that can be read is read; returns the number of events, -1 if nothing could. */
+/* Reads everything that is readable; returns the number of events, -1 if nothing was readable. */
 static long read_all(const char *dir, struct sp_err *e, size_t *problems)
 {
 	struct sp_model *m;
@@ -99,14 +99,14 @@ static void test_flipped(void)
 
 	for (i = 0; i < 600; i++) {
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-		/* mostly where the structure is: the first bytes of pages */
+		/* mostly in the structure: the first bytes of pages */
 		at = (random >> 20) % n;
 		if (i % 4)
 			at = at / 4096 * 4096 + at % 320;
 		bytes[at] ^= (unsigned char)(1u << (random >> 60) % 8);
 		scratch_bytes(dir, "a.raw", bytes, n);
 		read_all(dir, &e, &problems);
-		if (i % 8 == 7) { /* damage adds up for a while */
+		if (i % 8 == 7) { /* damage accumulates for a while */
 			free(bytes);
 			bytes = sample(&n);
 		}
@@ -147,7 +147,7 @@ static void test_refused(void)
 	CHECK(sp_model_load(&m, "/nowhere/at all", 0, &e) == -1 && strstr(e.text, "/nowhere/at all: "));
 }
 
-/* One chunk of nodes is overwritten: its paths are lost, those after it are read. */
+/* One chunk of nodes is overwritten: its paths are lost, later ones are read. */
 static void test_lost_chunk(void)
 {
 	const char *dir = scratch_experiment();
@@ -179,7 +179,7 @@ static void test_lost_chunk(void)
 	free(bytes);
 }
 
-/* Files of every released version stay readable, without a complaint. */
+/* Files of every released version stay readable, without a problem. */
 static void test_old(const char *name, size_t events)
 {
 	const char *dir = scratch_experiment();
@@ -196,7 +196,8 @@ static void on_problem(void *arg, const char *text)
 	fprintf(stderr, "%s\n", text);
 }
 
-/* Of a process that may still run somewhere: room for chunks to come is cut off when that ends, and is not touched. */
+/* A process that may still be running on another host: room for later chunks disappears when it ends, and is not
+ * accessed. */
 static void test_unfinished(void)
 {
 	const char *dir = scratch_experiment();
@@ -226,7 +227,7 @@ static void test_unfinished(void)
 	CHECK(sp_raw_open(&f, path, "raw/a.raw", on_problem, &problems, &e) == 0);
 	CHECK(f->size == written && f->n_parts == parts && !f->bytes.running && !problems);
 	sp_raw_close(f);
-	/* what is no chunk there is told */
+	/* data there that are not a chunk are reported */
 	memset(more + written + SP_RAW_PAGE, 1, 10);
 	scratch_bytes(dir, "a.raw", more, n);
 	CHECK(sp_raw_open(&f, path, "raw/a.raw", on_problem, &problems, &e) == 0);

@@ -25,7 +25,7 @@
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 
-/* memory: 0, or bytes of it at most, which makes chunks small */
+/* memory: limit in bytes, which makes chunks small; 0: no limit */
 static void start_with(uint64_t memory)
 {
 	struct sp_settings s;
@@ -46,8 +46,8 @@ static void stop(void)
 	unlink(sp_process.path);
 }
 
-/* Records of every length, behind a time that fits into them or not, in chunks with every number of words left: nothing
- * is written past the end of a chunk, and nothing is lost. Assertions in hot.h look at each word. */
+/* Records of every length, after times that do and do not fit into them, in chunks with every number of remaining
+ * words: nothing is written past the end of a chunk, and nothing is lost. Assertions in hot.h check each word. */
 static void *last_words(void *unused)
 {
 	static const unsigned lengths[] = {0, 1, 2, 3, 4, 7, 8, 9, 50, 200, 201, SP_PAYLOAD_MAX - 1, SP_PAYLOAD_MAX};
@@ -70,7 +70,7 @@ static void *last_words(void *unused)
 	return NULL;
 }
 
-/* A clock that goes back: no time is negative, in the profile or in the trace, and what comes later is right again. */
+/* A clock that goes back: no time is negative, in the profile or in the trace, and later times are correct again. */
 static void *backward_step(void *unused)
 {
 	enum { STEP = 1000000 };
@@ -91,7 +91,8 @@ static void *backward_step(void *unused)
 	return NULL;
 }
 
-/* The same for times that are not in the profile: of lines, and of steps of tasks, whose ends are seen late. */
+/* The same for times that are not in the profile: those of lines, and of steps of tasks, whose ends are recorded
+ * late. */
 static void *backward_step_beside_calls(void *unused)
 {
 	enum { STEP = 1000000, LINE = 5 };
@@ -124,12 +125,13 @@ static void *backward_step_beside_calls(void *unused)
 	return NULL;
 }
 
-/* Walks of chance in a call tree: a call path has one node however its children were called in turn, and each call is
- * in the node of its path. A chain of only children takes no place in the table of children. */
+/* Random walks in a call tree: a call path has one node in whatever order its children are called, and each call is in
+ * the node of its path. A chain of only children takes no slot in the table of children. */
 static void *call_paths(void *unused)
 {
 	enum { REGIONS = 7, LEVELS = 5, WALKS = 20000, DEEP = 5000 };
-	static struct sp_raw_node *known[1 << 15]; /* by path, of REGIONS numbers at most, to the base 8 */
+	/* index: the path as a number to the base 8, of at most REGIONS digits */
+	static struct sp_raw_node *known[1 << 15];
 	static uint32_t visits[1 << 15];
 	(void)unused;
 	struct sp_thread *t = sp_thread_new();
@@ -163,8 +165,8 @@ static void *call_paths(void *unused)
 	return NULL;
 }
 
-/* A child by a raw clone() has the thread's pages in common with its parent, and other memory of its own: what it
- * allocates is in no page of the thread. */
+/* A child created by a raw clone() shares the thread's pages with its parent, but has separate memory otherwise: its
+ * allocations are in no page of the thread. */
 static void *raw_clone(void *unused)
 {
 	enum { REGIONS = 1000 };
@@ -189,7 +191,7 @@ static void in_a_thread(void *(*run)(void *), uint64_t memory)
 {
 	pthread_t thread;
 	start_with(memory);
-	/* one that ends, for its end frees what it holds */
+	/* a thread that ends, because its end frees its memory */
 	MUST(pthread_create(&thread, NULL, run, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 	stop();
@@ -207,11 +209,11 @@ static void trusted_clocks(void)
 	CHECK(!sp_clock_tsc_trusted(true, "", "", true));
 }
 
-/* ---- another measurement begins while a thread is within an event ---- */
+/* ---- another measurement begins while a thread is inside an event ---- */
 
 static pthread_barrier_t turn;
 
-/* Whether a file of the directory is mapped that is not that of the measurement of now. */
+/* Whether a file of the directory is mapped that does not belong to the current measurement. */
 static bool old_is_mapped(void)
 {
 	char line[4400];
@@ -224,7 +226,7 @@ static bool old_is_mapped(void)
 	return found;
 }
 
-/* As a wrapper that is preempted behind thread(), and has more to say than its chunk has room for. */
+/* Like a wrapper that is preempted after thread(), and then records more than its chunk has room for. */
 static void *preempted(void *unused)
 {
 	(void)unused;
@@ -266,7 +268,7 @@ static void restart(void)
 	stop();
 }
 
-/* ---- a thread ends when its measurement is over, and no other one has begun ---- */
+/* ---- a thread ends after its measurement, before another one begins ---- */
 
 static void *outlives(void *unused)
 {
@@ -288,14 +290,14 @@ static void end_after_stop(void)
 	stop();
 	pthread_barrier_wait(&turn);
 	MUST(pthread_join(thread, NULL) == 0);
-	/* nothing that the next start looks at has an address of its memory */
+	/* nothing that the next start reads has an address in its memory */
 	CHECK(!sp_process.threads);
 	start();
 	CHECK(!old_is_mapped());
 	stop();
 }
 
-/* ---- measurements begin and end while threads record, without a word between them ---- */
+/* ---- measurements begin and end while threads record, without synchronization ---- */
 
 enum { LATE = 4, TURNS = 100 };
 static bool over;
@@ -371,7 +373,8 @@ static char *contents(size_t *n)
 	return p;
 }
 
-/* false: it had ended before anybody saw it. The frames that it leaves are in the file by the time stop() returns. */
+/* Returns false if the thread had ended before its end could be observed. The frames that it leaves are in the file
+ * when stop() returns. */
 static bool seen_ending(void)
 {
 	pthread_t thread;

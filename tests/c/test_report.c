@@ -7,7 +7,7 @@
 #include "scratch.h"
 #include "model/region.h"
 
-/* f(0..100) calls f(10..60) calls g(20..50); then g(70..80) of f; another thread: g(0..1000). */
+/* f(0..100) calls f(10..60) calls g(20..50); then f calls g(70..80); another thread: g(0..1000). */
 static struct sp_model *sample(void)
 {
 	const char *dir = scratch_experiment();
@@ -91,7 +91,7 @@ static void test_tree(const struct sp_model *m)
 	MUST(sp_report_tree(&v, &o, &r, &n, &e) == 0 && n == 3);
 	CHECK(r[0].path == PATH(m, "m:f") && r[0].hidden == 1 && r[1].hidden == 1 && r[2].path == PATH(m, "m:g"));
 	free(r);
-	/* a row for the root only where it has to say something */
+	/* the root has a row only if it has hidden children */
 	o = (struct sp_tree_options){.sort = SP_SORT_INCL, .threshold = 0.5};
 	MUST(sp_report_tree(&v, &o, &r, &n, &e) == 0 && n == 2);
 	CHECK(r[0].path == 0 && r[0].hidden == 1 && r[1].path == PATH(m, "m:g"));

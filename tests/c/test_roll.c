@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The roll call of an MPI_COMM_WORLD: processes that do not talk to each other must come to one answer. */
+/* The rank census of an MPI_COMM_WORLD: processes that do not communicate must get the same answer. */
 #include <dirent.h>
 
 #include "check.h"
@@ -23,7 +23,7 @@ static unsigned files(const char *end)
 	return n;
 }
 
-/* Rank of size processes of a job. */
+/* Takes part as rank `rank` of `size` processes of a job. */
 static struct sp_roll call(const char *job, int rank, int size, uint64_t host)
 {
 	struct sp_roll r;
@@ -52,7 +52,7 @@ static void test_all(void)
 	CHECK(files(".roll") == 0 && files(".answer") == 0);
 }
 
-/* Who looks before the last one came says it for all. */
+/* A process that checks before the last one has come decides for all. */
 static void test_too_early(void)
 {
 	struct sp_roll a = call("early", 0, 2, 5), b;
@@ -62,7 +62,7 @@ static void test_too_early(void)
 	CHECK(sp_roll_answer(&b, 1, 2) == SP_ROLL_SOME);
 }
 
-/* Where the answer can be neither made nor read, nobody may act on his own. */
+/* If the answer can be neither written nor read, no process may decide alone. */
 static void test_no_links(void)
 {
 	struct sp_roll a = call("links", 0, 2, 5), b = call("links", 1, 2, 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the reader gives of samples: their call paths, lines and counters, those of files that say less, and damage. */
+/* The reader's results for samples: call paths, lines and counters; files of older versions; and damage. */
 #include "check.h"
 #include "model/event.h"
 #include "model/model.h"
@@ -25,7 +25,7 @@ static void define(struct rg_process *p)
 	rg_metric(p, COUNTER, SP_RAW_METRIC_PERF | SP_RAW_METRIC_OWN, "page-faults", "#", 0);
 }
 
-/* Where in the file a node is: its values, of seven columns, take the place of one behind it. */
+/* The index of a node in the file: its values, of seven columns, take the position of one node after it. */
 static uint64_t index_of(uint32_t node)
 {
 	return 1 + 2 * ((uint64_t)node - 1);
@@ -42,7 +42,7 @@ static void fill(struct rg_thread *t)
 	rg_node_at(t, main)->incl = 300;
 	rg_node_at(t, work)->incl = 200;
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
-		if (i == 1) /* of the caller, and one more */
+		if (i == 1) /* one of the caller, and one more */
 			rg_extra(t, 2100, SP_RAW_X_SAMPLE_LINES, (uint64_t[]){0 | 2ull << 32, 7 | 8ull << 32}, 2);
 		if (i == 2)
 			rg_extra(t, 2200, SP_RAW_X_SAMPLE_LINES, (uint64_t[]){1 | 1ull << 32, 9}, 2);
@@ -63,7 +63,7 @@ static struct sp_model *make(void)
 	rg_header(p)->start = SP_RAW_STARTED_SAMPLER;
 	define(p);
 	fill(rg_thread(p, "MainThread", 77, SP_RAW_NONE, 1500));
-	rg_header(p)->flags = 0; /* what it has is no trace of calls */
+	rg_header(p)->flags = 0; /* its events are not a trace of calls */
 	scratch_add(dir, p, "h-77-0.raw", SP_RAW_ENDED_NORMAL, 3000);
 	return scratch_load(dir, 0);
 }
@@ -81,7 +81,7 @@ static void check_samples(const struct sp_model *m, const struct sp_sample *s)
 	CHECK(strcmp(leaf(m, &s[1]), "work") == 0 && s[1].state == SP_SAMPLE_GIL);
 	CHECK(m->paths[s[1].path].parent == s[0].path);
 	CHECK(s[2].path == s[1].path && s[2].line == 12 && s[2].state == SP_SAMPLE_RUNNING && s[2].counted[0] == 2);
-	CHECK(s[3].path == 0 && s[3].state == SP_SAMPLE_IDLE); /* a node that is not there */
+	CHECK(s[3].path == 0 && s[3].state == SP_SAMPLE_IDLE); /* a node that does not exist */
 	CHECK(s[4].path == s[0].path && s[4].line == 0 && s[4].again == 0 && s[4].cpu == 6);
 	CHECK(s[5].end && s[5].again == 40 && s[5].time == 1510);
 }
@@ -101,7 +101,7 @@ static void test_samples(void)
 	CHECK(n == 3 && strcmp(m->metrics[metrics[0]].name.p, "samples") == 0);
 	CHECK(strcmp(m->metrics[metrics[1]].name.p, "sampled_cpu") == 0);
 	CHECK(strcmp(m->metrics[metrics[2]].name.p, "page-faults") == 0);
-	/* in pieces, which makes no difference */
+	/* reading in pieces gives the same result */
 	long got = sp_events_read_samples(events, all, 2, &e);
 	CHECK(got == 2);
 	MUST(sp_events_read_samples(events, all + 2, 14, &e) == 4);
@@ -135,7 +135,7 @@ static void test_call_lines(void)
 	sp_model_free(m);
 }
 
-/* The same as calls: balanced, whatever was found. */
+/* The samples as calls: balanced, whatever they contain. */
 static void test_calls(void)
 {
 	struct sp_model *m = make();
@@ -146,7 +146,7 @@ static void test_calls(void)
 
 	MUST(sp_events_open(&events, m, 0, &e) == 0);
 	const long n = sp_events_read(events, all, 32, &e);
-	CHECK(n == 6); /* main; work; left both; main again; left */
+	CHECK(n == 6); /* main; work; leave both; main again; leave */
 	for (long i = 0; i < n; i++) {
 		open += all[i].kind == SP_EVENT_ENTER ? 1 : -1;
 		CHECK(open >= 0);
@@ -156,7 +156,7 @@ static void test_calls(void)
 	sp_model_free(m);
 }
 
-/* What only a process says of itself counts for nothing in its samples, and nothing of it stays. */
+/* Records that only a process itself may write are ignored in its file of samples. */
 static void test_definitions_of_others(void)
 {
 	static const struct sp_raw_deadlock circle[2] = {{0, 1, 1650, 0}, {1, 2, 1640, 0}};
@@ -176,7 +176,7 @@ static void test_definitions_of_others(void)
 	sp_model_free(m);
 }
 
-/* Threads that came one after the other with one number: each has samples of its own, and so has one more. */
+/* Successive threads with the same id: each has its own samples, and so does one that is only in the samples. */
 static void test_numbers_given_again(void)
 {
 	const char *dir = scratch_experiment();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file `symbols`: what it tells, and what a damaged one does not. */
+/* The file `symbols`: its contents, and the effect of damage. */
 #include "check.h"
 #include "model/model.h"
 #include "model/region.h"
@@ -9,7 +9,8 @@
 #define HEAD  "spartito symbols 1\n"
 #define BUILD "object\t0123456789abcdef\t/lib/kernel.so\n"
 
-/* The name that the sample's compiled function gets, and how many problems there are with the file. */
+/* Writes the name that the sample's compiled function gets into name[n]. Returns the number of problems with the
+ * file. */
 static size_t name_with(const char *symbols, char *name, size_t n)
 {
 	const char *dir = scratch_experiment();
@@ -19,7 +20,7 @@ static size_t name_with(const char *symbols, char *name, size_t n)
 	size_t i, problems = 0;
 	FILE *f;
 
-	rg_node(rg_thread(p, "T", 8, SP_RAW_NONE, 900), 0, 4); /* uses it */
+	rg_node(rg_thread(p, "T", 8, SP_RAW_NONE, 900), 0, 4); /* uses the function */
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, 5000);
 	snprintf(path, sizeof(path), "%s/" SP_SYMBOLS_NAME, dir);
 	f = fopen(path, "w");
@@ -30,7 +31,7 @@ static size_t name_with(const char *symbols, char *name, size_t n)
 		if (m->regions[i].kind == SP_REGION_NATIVE)
 			snprintf(name, n, "%s %s:%u", m->regions[i].qualname.p, m->regions[i].file.p,
 			         m->regions[i].line);
-	for (i = 0; i < m->n_problems; i++) /* another is that the object is not there */
+	for (i = 0; i < m->n_problems; i++) /* another problem is that the object does not exist */
 		problems += strncmp(m->problems[i].text.p, "symbols: ", 9) == 0;
 	sp_model_free(m);
 	return problems;
@@ -42,7 +43,7 @@ static void test_told(void)
 
 	CHECK(name_with(HEAD BUILD "1120\tsolve\tsolve(int)\t/src/a\\x09b.c\t12\nend\t1\n", name, sizeof(name)) == 0);
 	CHECK(strcmp(name, "solve(int) /src/a\tb.c:12") == 0);
-	/* of another build, or another symbol at that address, nothing is known */
+	/* entries of another build, or another symbol at that address, are not used */
 	CHECK(name_with(HEAD "object\tffff\t/lib/kernel.so\n1120\tsolve\tx\ty\t1\nend\t1\n", name, sizeof(name)) == 0);
 	CHECK(strncmp(name, "solve ", 6) == 0);
 	CHECK(name_with(HEAD BUILD "1120\tother\tx\ty\t1\nend\t1\n", name, sizeof(name)) == 0);
@@ -77,7 +78,7 @@ static void test_damaged(void)
 			fprintf(stderr, "symbols %zu\n", i);
 		CHECK(name_with(bad[i], name, sizeof(name)) == 1);
 	}
-	/* what was told before the damage is known */
+	/* entries before the damage are used */
 	CHECK(name_with(HEAD BUILD "1120\tsolve\tx\ty\t7\n!\n", name, sizeof(name)) == 1);
 	CHECK(strcmp(name, "x y:7") == 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Another process, looked at from outside. */
+/* Another process, read from outside. */
 #include "sample/target.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 static const char here[] = "what stands here";
 int sp_test_of_a_place = 7; /* a symbol to be found */
 
-/* A child that waits for a signal, once it has done what `prepare` says. */
+/* A child that calls `prepare` and then waits for a signal. */
 static pid_t child(void (*prepare)(void))
 {
 	int ready[2];
@@ -69,7 +69,7 @@ static void memory(void)
 	sp_target_close(&t);
 }
 
-/* A page of a file that the end of one piece and the begin of the next share is mapped twice. */
+/* A page of a file that contains the end of one part and the begin of the next is mapped twice. */
 static void shared_page(void)
 {
 	struct {
@@ -107,7 +107,7 @@ static void mappings(void)
 	MUST(m && m->readable && !m->writable && m->begin <= (uintptr_t)here && (uintptr_t)here < m->end);
 	CHECK(strstr(m->path, "test_target") && sp_target_file(&t, m, path, sizeof path));
 	CHECK(!sp_mappings_at(&all, 16) && !sp_mappings_at(&all, UINT64_MAX));
-	/* where a symbol of its file stands */
+	/* address of a symbol of its file */
 	CHECK(sp_elf_loaded_from(path, m->offset, &begins) && sp_elf_find(path, "sp_test_of_a_place", &place));
 	CHECK(place.bytes == sizeof sp_test_of_a_place);
 	CHECK(place.address - begins + m->begin == (uintptr_t)&sp_test_of_a_place);
@@ -127,7 +127,7 @@ static void threads(void)
 	pid_t ids[2] = {0, 0}, pid = child(NULL);
 	MUST(!sp_target_open(&t, pid, why, sizeof why));
 	CHECK(sp_target_threads(&t, ids, 2) == 1 && ids[0] == pid && !ids[1]);
-	for (times.letter = 0; times.letter != 'S';) /* it is on its way into pause() */
+	for (times.letter = 0; times.letter != 'S';) /* the child may not have entered pause() yet */
 		MUST(!sp_target_times(&t, pid, &times));
 #ifdef SYS_pause
 	for (times.syscall = -1; times.syscall == -1;)
@@ -141,7 +141,7 @@ static void threads(void)
 	sp_target_close(&t);
 }
 
-/* The blocks that one walk needed are those that are copied for the next one, the first of them, too. */
+/* The blocks that one walk needed are copied for the next walk, including the first one. */
 static void snapshot(void)
 {
 	enum { BLOCK = 64 };
@@ -164,7 +164,7 @@ static void snapshot(void)
 		CHECK(sp_snapshot_at(&s, at, 6, room, &together) && sp_snapshot_at(&s, at + 8, 6, room, &together));
 		CHECK(together && sp_snapshot_needed(&s, blocks, 3) == 1 && blocks[0] == at);
 	}
-	/* one piece of two blocks, of which one is fetched */
+	/* one piece in two blocks, one of which has to be fetched */
 	got = sp_snapshot_at(&s, at + BLOCK - 8, 16, room, &together);
 	CHECK(got == room && !together && sp_snapshot_needed(&s, blocks, 3) == 2 && blocks[1] == at + BLOCK);
 	CHECK(!sp_snapshot_at(&s, 16, 6, room, &together));
@@ -193,7 +193,7 @@ static void hide(void)
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* As an ordinary user: root may look at everything. */
+/* Run as an ordinary user: root may read everything. */
 static void forbidden(void)
 {
 	if (geteuid())

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks of several processes: what their records and events become, and that a merged experiment has the same. */
+/* Tasks of several processes: the results of their records and events, and the same in a merged experiment. */
 #include "check.h"
 #include "model/builder/source.h"
 #include "model/event.h"
@@ -19,7 +19,7 @@ static void record(struct rg_process *p, uint32_t what, uint32_t a, uint32_t b, 
 	rg_record(p, SP_RAW_DEF_TASK, what, a, b, (struct rg_bytes[4]){{bytes, n}, {name, strlen(name)}});
 }
 
-/* Regions and strings have other numbers in each process, and one of each is its own. */
+/* Each process has different numbers for regions and strings, and one of each that others do not have. */
 static void define(struct rg_process *p, uint32_t k)
 {
 	char own[16];
@@ -49,7 +49,7 @@ static void add_records(struct rg_process *p, uint32_t k)
 	struct sp_raw_handed handed = {.given = 4 + k, .taken = 4, .ticks = 80, .longest = 10 * k};
 
 	record(p, SP_RAW_TASK_ONE, 1, 1 + k, &t, sizeof(t), "first");
-	/* begun before it was seen, by a task without a record, and waits until the end */
+	/* begun before it was recorded, created by a task without a record, and waiting until the end */
 	t = (struct sp_raw_task){.begun = 1300,
 	                         .since = 6000,
 	                         .running = 10,
@@ -59,7 +59,7 @@ static void add_records(struct rg_process *p, uint32_t k)
 	                         .by = SP_RAW_NONE,
 	                         .location = 1};
 	record(p, SP_RAW_TASK_ONE, 4, 10 + k, &t, sizeof(t), "");
-	/* no time is so long */
+	/* no time can be so long */
 	t = (struct sp_raw_task){.created = 1,
 	                         .begun = 1400,
 	                         .since = 2000,
@@ -102,7 +102,7 @@ static const char *experiment(void)
 		struct rg_thread *t;
 
 		define(p, k);
-		if (k != 2) /* which has no tasks */
+		if (k != 2) /* this process has no tasks */
 			add_records(p, k);
 		rg_record(p, SP_RAW_DEF_CHILD, SP_RAW_CHILD_ENDED, 900 + k, 0,
 		          (struct rg_bytes[4]){{"ls", 2}, {&child, sizeof(child)}});
@@ -199,7 +199,7 @@ static void check_records(const struct sp_model *m)
 
 	MUST(m->n_tasks == 3 * (PROCESSES - 1) && m->n_task_rests == 2 * (PROCESSES - 1) &&
 	     m->n_task_awaited == PROCESSES - 1 && m->n_children == PROCESSES);
-	t += 3; /* of the second process, k is 1 */
+	t += 3; /* of the second process, where k is 1 */
 	CHECK(t->process == 1 && t->number == 1 && strcmp(t->name.p, "first") == 0 && is_named(m, t->region, "main"));
 	CHECK(t->seen_created && t->created == 100 && t->begin == 200 && t->end == 4000 && t->running == 301);
 	MUST(t->n_waits == 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The view's columns against the report's rows, on an experiment of 10^5 functions and of as many call paths. */
+/* The view's columns compared with the report's rows, for an experiment with 10^5 functions and as many call paths. */
 #include "view/view.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "scratch.h"
 #include "view/kept.h"
 
-/* A payload, and where its columns are. */
+/* A payload, and the position of its columns. */
 struct payload {
 	char *bytes; /* owned */
 	size_t n;
@@ -47,7 +47,7 @@ static void done(struct payload *p)
 	free(p->header);
 }
 
-/* The column and how long it is; NULL: there is none such. */
+/* Finds a column and its length; NULL: not found. */
 static const void *column(const struct payload *p, const char *name, const char *type, size_t *n)
 {
 	const char *at;
@@ -106,7 +106,7 @@ static void test_flat(const struct sp_model *m, uint32_t location)
 	done(&p);
 }
 
-/* Without a limit all rows are those of the report, in its order. */
+/* Without a limit, the rows are those of the report, in its order. */
 static void test_tree(const struct sp_model *m)
 {
 	const struct sp_tree_options o = {.sort = SP_SORT_INCL};
@@ -141,7 +141,7 @@ static void test_tree(const struct sp_model *m)
 	done(&p);
 }
 
-/* With one, the paths with the most time have rows, and what is left out is all there. */
+/* With a limit, the paths with the most time have rows, and the sums include what is left out. */
 static void test_limit(const struct sp_model *m, uint32_t limit)
 {
 	struct sp_view_query q;
@@ -180,7 +180,7 @@ static void test_limit(const struct sp_model *m, uint32_t limit)
 	done(&p);
 }
 
-/* ---- many at once ---- */
+/* ---- many threads ---- */
 
 enum { KINDS = 6, ROUNDS = 2, THREADS = 3 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages, waits and the critical path of traces whose times are known to the tick. */
+/* Messages, waits and the critical path of traces with exactly known times. */
 #include "model/mpi/critical.h"
 
 #include "check.h"
@@ -40,7 +40,7 @@ static uint64_t pair(uint32_t low, uint32_t high)
 	return (uint64_t)high << 32 | low;
 }
 
-/* n ranks that are in main, from time 0 on. */
+/* n ranks that are in main from time 0 on. */
 static void begin(uint32_t n)
 {
 	static const char *const names[] = {"MPI_Send", "MPI_Recv",    "MPI_Isend",     "MPI_Irecv", "MPI_Waitall",
@@ -130,7 +130,7 @@ static uint32_t rank_of(const struct sp_model *m, uint32_t location)
 	return location == SP_NONE ? SP_NONE : m->processes[m->locations[location].process].rank;
 }
 
-/* How long a rank waited in that way for another one, in main > region. */
+/* The time for which a rank waited in this way for another one, in main > region. */
 static double waited(const struct found *f, enum sp_wait_kind kind, const char *region, uint32_t rank, uint32_t on)
 {
 	uint32_t path = PATH(f->m, "__main__:main", region);
@@ -167,11 +167,11 @@ static void test_late_sender_and_receiver(void)
 	begin(2);
 	send(0, 500, 510, 1, 3, 80); /* 400 late */
 	receive(1, 100, 520, 0, 3, 80);
-	receive(1, 600, 620, 0, 3, 16); /* there in time */
+	receive(1, 600, 620, 0, 3, 16); /* arrived in time */
 	send(0, 520, 525, 1, 3, 16);
-	send(0, 700, 960, 1, 4, 1 << 20); /* blocks until the receive is there */
+	send(0, 700, 960, 1, 4, 1 << 20); /* blocks until the receive is posted */
 	receive(1, 900, 960, 0, 4, 1 << 20);
-	send(1, 1000, 1010, 0, 5, 8); /* does not */
+	send(1, 1000, 1010, 0, 5, 8); /* does not block */
 	receive(0, 1200, 1210, 1, 5, 8);
 	f = find(end(2, 2000));
 	CHECK_NUMBER(waited(&f, SP_WAIT_LATE_SENDER, "MPI_Recv", 1, 0), 400);
@@ -185,7 +185,7 @@ static void test_late_sender_and_receiver(void)
 	drop(&f);
 }
 
-/* Rank 0 asks for a message of rank 1 first, which sends last; and for tag 8 before tag 7 of the same sender. */
+/* Rank 0 first receives from rank 1, which sends last; and receives tag 8 before tag 7 of the same sender. */
 static void test_wrong_order(void)
 {
 	struct found f;
@@ -220,8 +220,8 @@ static void isend(uint32_t rank, uint64_t at, uint32_t peer, uint32_t tag, uint6
 	rg_leave(threads[rank], at + 2);
 }
 
-/* Rank 0 waits in one call for two messages and for a send of its own; what was posted first gets what was sent first.
- */
+/* Rank 0 waits in one call for two messages and for its own send; the receive that was posted first gets the message
+ * that was sent first. */
 static void test_requests(void)
 {
 	struct found f;
@@ -241,7 +241,7 @@ static void test_requests(void)
 	send(1, 400, 405, 0, 5, 8);
 	receive(1, 700, 710, 0, 6, 8);
 	send(2, 800, 805, 0, 5, 8);
-	/* one that is only asked for */
+	/* a request that is only tested */
 	irecv(1, 720, 1);
 	rg_enter(threads[1], 730, TEST);
 	rg_extra(threads[1], 880, SP_RAW_X_MPI_IRECV, (uint64_t[]){pair(1, 2), 9, 8, 1}, 4);
@@ -267,16 +267,16 @@ static void test_probe_and_unmatched(void)
 	rg_extra(threads[0], 420, SP_RAW_X_MPI_RECV, (uint64_t[]){pair(1, 1), 2, 8}, 3);
 	rg_leave(threads[0], 420);
 	send(1, 400, 402, 0, 2, 8);
-	send(1, 500, 502, 0, 2, 8);    /* nobody receives it */
-	receive(0, 600, 610, 1, 3, 8); /* nobody sent it */
-	receive(0, 700, 710, 1, 4, 8); /* came 90 before it was sent */
+	send(1, 500, 502, 0, 2, 8);    /* no process receives it */
+	receive(0, 600, 610, 1, 3, 8); /* no process sent it */
+	receive(0, 700, 710, 1, 4, 8); /* received 90 before it was sent */
 	send(1, 800, 802, 0, 4, 8);
 	f = find(end(2, 2000));
 	CHECK_NUMBER(waited(&f, SP_WAIT_LATE_SENDER, "MPI_Mprobe", 0, 1), 300);
 	CHECK(f.x.unmatched_sends == 1 && f.x.unmatched_receives == 1 && f.x.unmeasured == 0);
 	CHECK(f.x.early == 1 && f.x.operations == 0);
 	CHECK_NUMBER(f.x.early_worst, 90);
-	CHECK_NUMBER(waited(&f, SP_WAIT_LATE_SENDER, "MPI_Recv", 0, 1), 10); /* no longer than the call */
+	CHECK_NUMBER(waited(&f, SP_WAIT_LATE_SENDER, "MPI_Recv", 0, 1), 10); /* not longer than the call */
 	drop(&f);
 }
 
@@ -306,7 +306,7 @@ static void test_missing(void)
 	drop(&f);
 }
 
-/* Rank 1 is killed in a receive, rank 0 after a barrier that is recorded of it alone. */
+/* Rank 1 is killed in a receive, rank 0 after a barrier that only its own file contains. */
 static void test_killed(void)
 {
 	struct found f;
@@ -343,7 +343,7 @@ static void test_collectives(void)
 	everywhere(BCAST, 3000, OP_BCAST, 2, 8);
 	everywhere(REDUCE, 4000, OP_REDUCE, 0, 8);
 	everywhere(SCAN, 5000, OP_SCAN, (uint32_t)-1, 8);
-	for (i = 0; i < RANKS; i++) { /* the other way round, so that low ranks are waited for */
+	for (i = 0; i < RANKS; i++) { /* in the opposite order, so that low ranks are late */
 		collective(i, SCAN, 6300 - 100 * i, 6350, OP_SCAN, (uint32_t)-1, 8, 8);
 		rg_enter(threads[i], 7000 + 100 * i, FENCE);
 		rg_extra(threads[i], 7000 + 100 * i, SP_RAW_X_RMA_COLLECTIVE_BEGIN, NULL, 0);
@@ -368,7 +368,7 @@ static void test_collectives(void)
 	drop(&f);
 }
 
-/* Of three barriers the last rank misses one and leaves one before the others come; a broadcast's root is late. */
+/* Three barriers: the last rank misses one, and leaves one before the others arrive; a broadcast's root is late. */
 static void test_contradictions(void)
 {
 	struct found f;
@@ -406,8 +406,7 @@ static double of_region(const struct sp_model *m, const struct sp_critical *c, c
 	return -1;
 }
 
-/* Rank 1 goes on when rank 0 has sent at 500, and asks for it at `asked`; at a barrier later on rank 1 is the
- * last. */
+/* Rank 1 continues when rank 0 has sent at 500, and receives at `asked`; at a later barrier rank 1 is the last. */
 static void test_critical_path(uint64_t asked, uint64_t barrier, double at_least)
 {
 	struct found f;

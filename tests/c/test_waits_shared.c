@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads wait, get and give back objects without the GIL, and begin and end, while another looks for deadlocks. Under
- * ThreadSanitizer what they share is ordered. */
+/* Threads wait, acquire and release objects without the GIL, and begin and end, while another thread searches for
+ * deadlock cycles. ThreadSanitizer checks the ordering of shared data. */
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@
 enum { THREADS = 2, WAITS = 2000, LOOKS = 2000 };
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
-/* Of each thread one that only it gets, under its lock as the C library's are. */
+/* For each thread an object that only it acquires, with a lock as for objects of the C library. */
 static struct sp_raw_object *objects[THREADS];
 static pthread_mutex_t locks[THREADS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_barrier_t turn;
@@ -34,7 +34,7 @@ static void begin(struct sp_wait *w, struct sp_thread *t, const struct sp_raw_ob
 	sp_wait_begin(w, t, key.node, row, sp_object_of(o->id), flags);
 }
 
-/* Holds its own object, and waits for the other's. */
+/* Holds its object, and waits for the other thread's object. */
 static void *waits(void *arg)
 {
 	const size_t me = (size_t)arg, other = (me + 1) % THREADS;
@@ -55,7 +55,7 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-/* In a thread that ends, for its end frees what it holds. */
+/* In a thread that ends, because its end frees its memory. */
 static void *looks(void *unused)
 {
 	pthread_t threads[THREADS];

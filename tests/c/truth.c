@@ -130,7 +130,7 @@ static void check_draw(struct sp_lod *p, const struct truth *t, uint32_t locatio
 	CHECK(sp_lod_draw(p, location, begin, end, pixel, draw, &s, &e) == 0);
 	CHECK(s.ordered && s.narrow);
 	CHECK(memcmp(calls, s.calls, sizeof(calls)) == 0 && memcmp(busy, s.busy, sizeof(busy)) == 0);
-	/* one that is exactly a pixel wide may have become part of a node */
+	/* a call that is exactly a pixel wide may have become part of a node */
 	if (pixel > 1)
 		CHECK(s.wide <= wide);
 	for (i = 0; i < t->n; i++) {
@@ -169,7 +169,7 @@ static void check_ran(struct sp_lod *p, const struct truth *t, uint32_t location
 
 	CHECK(sp_lod_ran(p, location, begin, end, pixel, ran, &r, &e) == 0);
 	CHECK(r.ordered);
-	/* strips are told where they begin: one at each end may be on the other side */
+	/* strips are reported at their begins: one at each end may be on the other side */
 	for (i = 0; i < t->events; i++) {
 		low += t->times[i] >= begin + 2 * pixel && t->times[i] + 2 * pixel <= end;
 		high += t->times[i] + 2 * pixel >= begin && t->times[i] <= end + 2 * pixel;
@@ -211,7 +211,7 @@ static void check_range(struct sp_lod *p, const struct sp_model *m, uint32_t loc
 	free(each);
 }
 
-/* Every event, by the paths that reports use. */
+/* Visits every event, with the paths that reports use. */
 static void range_truth(const struct sp_model *m, uint32_t location, uint64_t begin, uint64_t end, struct sp_value *v,
                         double *each)
 {
@@ -368,7 +368,7 @@ void truth_check(const struct sp_model *m, const struct sp_lod_options *o, unsig
 
 		read_truth(&t, m, i);
 		for (k = 0; k < times; k++) {
-			/* of all widths, and places where something is */
+			/* ranges of all widths, and at times with events */
 			uint64_t begin = k && t.events ? t.times[truth_pick(t.events)] : 0,
 			         end = m->end_ns - m->begin_ns;
 			uint64_t pixels = k < 2 ? 1000 : 1 + truth_pick(3000);
@@ -408,7 +408,7 @@ const char *truth_made_by(const struct rg_options *o)
 	return dir;
 }
 
-/* Whether opening it makes it. */
+/* Whether opening the index makes it. */
 bool truth_makes(const struct sp_model *m, const struct sp_lod_options *o)
 {
 	struct sp_lod *p;

@@ -14,7 +14,7 @@ enum {
 	OLDEST = 0x0309,
 	NEWEST = 0x030e,
 	SAID = 96,
-	LOCK_BYTES = 208 /* LOCK_BYTES: at least the size of struct _gil_runtime_state */
+	LOCK_BYTES = 208 /* bytes: at least the size of struct _gil_runtime_state */
 };
 #define VERSIONS "Spartito knows CPython 3.9 to 3.14"
 

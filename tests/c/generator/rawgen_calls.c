@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events, and the call tree that they make. */
+/* Events, and the call tree of them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ void rg_flush_words(struct rg_thread *t, bool full)
 	t->chunk_base = t->state.last;
 }
 
-/* A chunk counts from the time before its first event: room for a whole event, and a TIME before it, is made first. */
+/* Makes room for an event with this payload. A chunk's base is the time before its first event, so the room must
+ * suffice for the whole event and a TIME before it. */
 static void make_room(struct rg_thread *t, unsigned payload)
 {
 	if (t->n_words + payload + 3 > EVENT_WORDS)
@@ -139,7 +140,7 @@ uint32_t rg_top(const struct rg_thread *t)
 	return (uint32_t)t->frames[t->depth].node;
 }
 
-/* The call is a visit of the last node it was in; each has the time that it was in it. */
+/* The call is a visit of its last node; each node has the time that the call was in it. */
 void rg_parameter(struct rg_thread *t, uint32_t region)
 {
 	struct sp_raw_frame *f = &t->frames[t->depth];
@@ -212,7 +213,7 @@ void rg_inherit(struct rg_thread *t, uint64_t at, uint32_t region)
 	open_frame(t, at, region, SP_RAW_FRAME_INHERITED, SP_RAW_INHERIT);
 }
 
-/* The nodes, each but the root followed by its values. */
+/* The nodes, each except the root followed by its values. */
 static struct sp_raw_node *with_values(struct rg_thread *t, size_t values, size_t *n)
 {
 	const size_t each = 1 + values, columns = t->process->n_columns;
@@ -252,7 +253,7 @@ void rg_put_nodes(struct rg_thread *t)
 	for (i = 0; i < total; i += n, c.seq++) {
 		n = total - i < most ? total - i : most;
 		while (i + n < total && (i + n - 1) % (1 + values))
-			n--; /* values are in the chunk of their node */
+			n--; /* values must be in the same chunk as their node */
 		c.base = i;
 		c.used = n;
 		at = rg_put_chunk(t->process, c, &slots[i], n * sizeof(*slots));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is collected beside calls: memory, with all that is said of it, and samples. */
+/* Data other than calls: memory with all of its fields, and samples. */
 #include "rawgen.h"
 
 enum { COLLAPSED = 1, MAIN, WORK, NATIVE };
@@ -80,20 +80,20 @@ struct rg_process *rg_memory(void)
 	rg_enter(t, 1000, MAIN);
 	rg_enter(t, 1100, WORK);
 	for (i = 0; i < 2; i++) {
-		site.node = rg_top(t) - i; /* one in each of the two calls */
+		site.node = rg_top(t) - i; /* one site in each of the two calls */
 		rg_site(t, &site);
-		site.epoch = 1; /* its peak is that of another heap's */
+		site.epoch = 1; /* its epoch differs from the heap's */
 	}
 	heap.passed_node = rg_top(t);
 	rg_leave(t, 3000);
 	rg_leave(t, 4000);
-	for (i = 0; i < POINTS; i++) /* one of which is being moved */
+	for (i = 0; i < POINTS; i++) /* one of them is being moved */
 		points[i] = (struct sp_raw_point){i == 3 ? 5 : 1000 + 100 * i, 640 * i, 10 * i, 4096 * i};
 	rg_heap(p, &heap, points, POINTS);
 	return p;
 }
 
-/* Looks at two threads; the second one is not known to the process itself. */
+/* Samples of two threads; the second one is not in the process's own file. */
 struct rg_process *rg_samples(void)
 {
 	struct rg_process *p = rg_process(7, 1, 900, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole experiments, made by a random walk that is the same for the same options. */
+/* Whole experiments, made by a random walk that is reproducible for the same options. */
 #include "rawgen.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static void extra(struct walk *w, struct rg_thread *t)
 	}
 }
 
-/* Measuring is paused: all frames are left, and inherited afterwards. */
+/* Pauses recording: all frames are left, and inherited afterwards. */
 static void pause_resume(struct walk *w, struct rg_thread *t, uint32_t *open)
 {
 	unsigned depth = rg_depth(t), i;
@@ -128,7 +128,7 @@ static void walk_events(struct walk *w, struct rg_thread *t)
 			rg_leave(t, w->now += 10);
 }
 
-/* A profile alone: a random tree whose inclusive times add up. */
+/* Makes only a profile: a random tree with consistent inclusive times. */
 static void walk_paths(struct walk *w, struct rg_thread *t)
 {
 	uint32_t *at = calloc(w->o->paths + 1, sizeof(*at)), i, parent, last = 0;
@@ -137,10 +137,10 @@ static void walk_paths(struct walk *w, struct rg_thread *t)
 	if (!at)
 		abort();
 	for (i = 1; i <= w->o->paths; i++) {
-		/* near the newest: deep as call trees are */
+		/* close to the newest path, so that the tree is as deep as real call trees */
 		parent = i > 300 ? i - 1 - pick(w, 300) : pick(w, i);
 		at[i] = rg_node(t, at[parent], 1 + pick(w, w->regions));
-		last = at[i] > last ? at[i] : last; /* some come twice */
+		last = at[i] > last ? at[i] : last; /* some paths are chosen twice */
 	}
 	for (i = w->o->paths; i >= 1; i--) {
 		n = rg_node_at(t, at[i]);

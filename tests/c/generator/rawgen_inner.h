@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of rawgen know of each other: a process while it is made, and how its file is laid out. */
+/* What the files of rawgen share: a process under construction, and the layout of its file. */
 #ifndef SP_TESTS_RAWGEN_INNER_H
 #define SP_TESTS_RAWGEN_INNER_H
 
 #include "rawgen.h"
 
 enum { EVENT_WORDS = (64 * 1024 - 64) / 8, NODES_BYTES = 256 * 1024, MAX_DEPTH = 4096 };
-#define ADDRESS UINT64_C(0x7f2200000000) /* where the imagined process mapped its file */
+#define ADDRESS UINT64_C(0x7f2200000000) /* address at which the simulated process mapped its file */
 
 struct bytes {
 	unsigned char *p;
@@ -19,10 +19,10 @@ struct rg_thread {
 	struct sp_raw_node *nodes; /* owned */
 	size_t n_nodes, node_room;
 	uint64_t *values;  /* owned: n_columns for each node */
-	size_t value_room; /* nodes */
-	uint32_t *slots;   /* owned: (parent, region) to node, 0: empty */
+	size_t value_room; /* capacity in nodes */
+	uint32_t *slots;   /* owned: hash table (parent, region) -> node; 0: empty */
 	size_t slot_mask;
-	uint64_t *words; /* owned: EVENT_WORDS of the chunk being filled */
+	uint64_t *words; /* owned: EVENT_WORDS words of the current chunk */
 	size_t n_words;
 	uint64_t chunk_base;
 	uint32_t event_chunks;
@@ -47,21 +47,21 @@ struct rg_process {
 	size_t n_threads;
 	struct sp_raw_object *objects; /* owned */
 	size_t n_objects;
-	struct sp_raw_heap *heap; /* owned; NULL: none */
-	uint64_t *nodes_at;       /* owned; of each thread: the address of its root's node; while it is laid out */
+	struct sp_raw_heap *heap; /* owned; NULL: no heap */
+	uint64_t *nodes_at;       /* owned; for each thread: the address of its root's node; set during the layout */
 };
 
-/* Prints what failed and errno's reason, and exits. */
+/* Prints what failed and the reason in errno, and exits. */
 _Noreturn void rg_die(const char *what);
-/* realloc() that does not fail. */
+/* realloc() that exits if it fails. */
 void *rg_grown(void *p, size_t n);
-/* Appends n bytes, zeros where p is NULL; where they are, until the next call. */
+/* Appends n bytes, zeros if p is NULL. Returns their address, valid until the next call. */
 void *rg_put(struct bytes *b, const void *p, size_t n);
-/* Appends a chunk; its offset in the file. */
+/* Appends a chunk. Returns its offset in the file. */
 size_t rg_put_chunk(struct rg_process *p, struct sp_raw_chunk c, const void *payload, size_t n);
-/* The events so far as a chunk; full: none may follow in it. */
+/* Writes the current events as a chunk; full: no more events fit into it. */
 void rg_flush_words(struct rg_thread *t, bool full);
-/* The layout, in this order: of each thread, then behind all nodes, whose addresses are known by then. */
+/* The steps of the layout, in this order: for each thread, then everything that needs the addresses of nodes. */
 void rg_put_nodes(struct rg_thread *t);
 void rg_put_lines(struct rg_thread *t);
 void rg_put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t);

@@ -26,7 +26,7 @@ void rg_line_frame(struct rg_thread *t, size_t line, uint64_t since, uint64_t be
 	    .line = line + 1, .since = since, .begin = begin, .calls = calls, .below = below};
 }
 
-/* In two chunks, so that readers have to put them together. */
+/* Writes the lines in two chunks, so that readers have to combine them. */
 void rg_put_lines(struct rg_thread *t)
 {
 	struct sp_raw_chunk c = {.type = SP_RAW_LINES, .location = t->state.id};

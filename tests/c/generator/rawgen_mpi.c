@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks of an MPI program that does something of everything that can be recorded of MPI. */
+/* Ranks of an MPI program with everything that can be recorded of MPI. */
 #include "rawgen.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void regions(struct rg_process *p)
 	rg_metric(p, 2, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "mpi_io_bytes_written", "byte", 0);
 }
 
-/* Even and odd ranks have a half each. */
+/* Even and odd ranks each have a communicator with half of the ranks. */
 static void communicators(struct rg_process *p, uint64_t world, uint32_t rank, uint32_t size)
 {
 	enum { MOST = 32768 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits, objects and memory: rows that name nodes. */
+/* Waits, objects and memory: rows that refer to nodes. */
 #include "rawgen_inner.h"
 
 void rg_wait(struct rg_thread *t, const struct sp_raw_wait *w)
@@ -29,7 +29,7 @@ void rg_heap(struct rg_process *p, const struct sp_raw_heap *h, const struct sp_
 	rg_chunk(p, SP_RAW_SERIES, SP_RAW_NONE, n, points, n * sizeof(*points));
 }
 
-/* From the number of a node to its address; all nodes of a thread are in one chunk. */
+/* Converts the number of a node to its address; all nodes of a thread are in one chunk. */
 static uint64_t node_address(const struct rg_process *p, uint32_t location, uint64_t node)
 {
 	const size_t values = (p->n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
@@ -41,7 +41,7 @@ static uint64_t node_address(const struct rg_process *p, uint32_t location, uint
 	return p->nodes_at[location] + (1 + (node - 1) * (1 + values)) * sizeof(struct sp_raw_node);
 }
 
-/* Behind all nodes. */
+/* Call after all nodes are written. */
 void rg_put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t)
 {
 	size_t i;

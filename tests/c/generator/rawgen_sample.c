@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Something of everything that the raw format knows. */
+/* A process with everything that the raw format can record. */
 #include "rawgen.h"
 
 enum { COLLAPSED = 1, MAIN, WORK, GENERATOR, BUILTIN, SWEEP, ORDER_1, ORDER_2, CASE, SOLVE, STATIC, READ, WRITE, OFF };
@@ -36,7 +36,7 @@ static void define(struct rg_process *p)
 	rg_metric(p, 3, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "io_bytes_written", "byte", 0);
 }
 
-/* The sync metrics at a moment; their growth is what the frames left at it have. */
+/* The metrics of a METRICS event at a time; frames that are left at that time have their growth. */
 static void metrics(struct rg_thread *t, uint64_t at)
 {
 	rg_extra(t, at, SP_RAW_X_METRICS, (uint64_t[]){at / 10, at * 3}, 2);
@@ -56,7 +56,7 @@ static void leave(struct rg_thread *t, uint64_t at, uint64_t duration)
 	rg_leave(t, at);
 }
 
-/* 30 ticks: a read or a write of so many bytes. */
+/* A read or a write of this number of bytes, in 30 ticks. */
 static void transfer(struct rg_thread *t, uint64_t at, uint64_t handle, enum sp_raw_io_mode mode, uint64_t bytes)
 {
 	enter(t, at, mode == SP_RAW_IO_READ ? READ : WRITE);
@@ -107,7 +107,7 @@ static void fill(struct rg_thread *t, bool first)
 		rg_extra(t, 4100, SP_RAW_X_IO_DESTROY, (uint64_t[]){3}, 1);
 }
 
-/* The first line has called what goes on, which is a call of the same function. */
+/* The first line has called the open call, which is a call of the same function. */
 static void lines(struct rg_thread *t)
 {
 	size_t at = rg_lines(t, MAIN, 3, 8), i;

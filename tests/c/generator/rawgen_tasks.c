@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Something of everything that can be recorded of tasks, of threads that are started and joined, and of children. */
+/* Everything that can be recorded of tasks, of starts and joins of threads, and of children. */
 #include "rawgen.h"
 
 enum { COLLAPSED = 1, MAIN, OUTER, INNER };
@@ -73,7 +73,7 @@ static void say(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, uint64
 	rg_extra(t, at, what, (uint64_t[]){first, second}, one ? 1 : 2);
 }
 
-/* low of the word's halves, and high */
+/* combines the low and the high half of a word */
 static uint64_t pair(uint32_t low, uint32_t high)
 {
 	return (uint64_t)high << 32 | low;
@@ -96,7 +96,7 @@ static void first_thread(struct rg_thread *t)
 	say(t, 1700, SP_RAW_X_TASK_SWITCH, 1, 0);
 	rg_resume(t, 1700, OUTER);
 	say(t, 1750, SP_RAW_X_TASK_CREATE, 3, 0);
-	/* one inside of the other */
+	/* one call inside the other */
 	say(t, 1900, SP_RAW_X_TASK_SWITCH, 3, 0);
 	rg_enter(t, 1900, OUTER);
 	rg_suspend(t, 1950);

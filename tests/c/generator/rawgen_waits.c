@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Locks and waits: two threads that wait for each other's locks, in time and at the end. */
+/* Locks and waits: two threads that wait for each other's locks, first for a time and finally in a deadlock cycle. */
 #include "rawgen.h"
 
 enum { COLLAPSED = 1, MAIN, WORK, HOLD };
@@ -39,7 +39,7 @@ static void lock(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, uint3
 	rg_extra(t, at, what, (uint64_t[]){object, n}, 2);
 }
 
-/* Has OTHER at the end, and waits for ORDINARY. */
+/* Holds OTHER at the end, and waits for ORDINARY. */
 static void first_thread(struct rg_thread *t)
 {
 	uint32_t work;
@@ -97,7 +97,7 @@ static void first_thread(struct rg_thread *t)
 	                                 .longest = 30});
 }
 
-/* Has ORDINARY at the end, and waits for OTHER. */
+/* Holds ORDINARY at the end, and waits for OTHER. */
 static void second_thread(struct rg_thread *t)
 {
 	uint32_t hold;
