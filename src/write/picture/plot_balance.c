@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bars for each rank, process or thread, with the functions that take the most exclusive time; below them minimum, mean
- * and maximum. */
+/* A bar for each rank, process or thread, of the functions with the most exclusive time; below it their minimum,
+ * mean and maximum. */
 #include "write/picture/plot.h"
 
 #include <errno.h>
