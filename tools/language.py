@@ -48,7 +48,7 @@ WORDS = {
     r"stands? for": "represent",
     r"by hand": "manually, explicitly",
     r"own times?": "exclusive time, self",
-    r"got(?! (slower|faster))": "acquired, received",
+    r"(has|have|had) got": "acquired, received",
 }
 PATTERNS = [(re.compile(rf"\b({pattern})\b", re.I), instead) for pattern, instead in WORDS.items()]
 

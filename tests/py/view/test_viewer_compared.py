@@ -44,6 +44,12 @@ def viewer(now, base, tmp_path_factory):
     v.close()
 
 
+def shown(v, selector):
+    """The text of an element, which may come some time after the view."""
+    v.page.wait_for(f"document.querySelector({selector!r}) !== null")
+    return v.page.evaluate(f"document.querySelector({selector!r}).innerText")
+
+
 def test_bottom_up(viewer, there):
     before = {row["name"]: row for row in there.flat()}
     view = viewer.open("view=bottomup")
@@ -140,7 +146,7 @@ def test_a_range_of_time_has_no_counterpart(viewer, now):
 def test_the_head_names_the_other_run(viewer, there, base):
     for view in ("summary", "table", "timeline"):
         viewer.open(f"view={view}")
-        said = viewer.page.evaluate("document.querySelector('.against').innerText")
+        said = shown(viewer, ".against")
         when = viewer.page.evaluate(f"new Date({there.info()['begin']} * 1000).toLocaleString()")
         assert said == f"Against program.py of {when} in {base}"  # both were recorded alike: no more to say
 
@@ -153,8 +159,8 @@ def test_another_command_is_recorded_alike(now, base, tmp_path):
     v = Viewer(now, tmp_path, "--compare", other)
     try:
         v.open("view=table")
-        assert v.page.evaluate("document.querySelector('.against button').innerText") == "other command"
-        assert "program.py --fast" in v.page.evaluate("document.querySelector('.against').innerText")
+        assert shown(v, ".against button") == "other command"
+        assert "program.py --fast" in shown(v, ".against")
     finally:
         v.close()
 
@@ -164,11 +170,11 @@ def test_what_else_differs_is_said_above_all_views(now, tmp_path):
     v = Viewer(now, tmp_path, "--compare", other, "--compensate")
     try:
         v.open("view=table")
-        said = v.page.evaluate("document.querySelector('.against').innerText")
+        said = shown(v, ".against")
         assert "The other run was recorded with --c-calls" in said and "not recorded alike" in said
         v.page.evaluate("document.querySelector('.against button').click()")
         v.ready()
-        assert "--c-calls" not in v.page.evaluate("document.querySelector('.against').innerText")
+        assert "--c-calls" not in shown(v, ".against")
         v.open("view=summary")
         words = v.page.evaluate("document.querySelector('.summary').innerText")
         assert "Measuring took about " in words and "taken out of the times" in words
