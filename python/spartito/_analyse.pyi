@@ -152,15 +152,15 @@ class Model:
         recorded. ValueError: no such process or location."""
 
     def locks(self) -> dict[str, Any]:
-        """What threads waited for, where that was recorded (setting waits): dict(locks, waits, circles, awaits); times in s, points in time since
+        """What threads waited for, where that was recorded (setting waits): dict(locks, waits, deadlocks, awaits); times in s, points in time since
         the begin of the experiment, locations, processes and locks as indices. A lock, condition, queue, … that was waited for: process,
         number (in it), kind (a word of sp_lock_kind_names), type (name, or path of a file; None), address (0: none), user (the lock that
         it is a part of, None), made_file, made_line (None, 0: not known), made_by (location or None), freed, holder (location at the end,
-        None), gone (held by a thread that a fork left behind), holder_stack (names of functions, outermost first: where it got
-        it), since (when; None), count (how often it was got), contended, waited, held (since the first wait). A wait is of one
+        None), gone (held by a thread that a fork left behind), holder_stack (names of functions, outermost first: where it acquired
+        it), since (when; None), count (how often it was acquired), contended, waited, held (since the first wait). A wait is of one
         location, place, lock and holder: location, stack, kind, lock (None: nothing told apart), file, line, holder (when they began;
         None), holder_stack, count, time, longest, open (the last had not ended: the numbers hold it up to the end), timed, news (nobody
-        holds anything: somebody has to notify), since (open: its begin). A circle: process, interrupted (the program went on),
+        holds anything: somebody has to notify), since (open: its begin). A deadlock cycle: process, interrupted (the program continued),
         links [dict(location, lock, since)]: each waits for what the next one holds. awaits, of tasks (also without that setting): process,
         task (name of their outermost coroutine, None), where (of the innermost one, None), what (name of the type of what it
         awaited, None), stack (names of functions from the root of the thread to `where`; empty: not known), count, time, longest."""

@@ -78,7 +78,7 @@ static PyObject *await_row(const struct sp_model *m, PyObject *names, const stru
 	                     (double)a->longest * S);
 }
 
-static PyObject *circle_row(const struct sp_lock_circle *c)
+static PyObject *cycle_row(const struct sp_lock_circle *c)
 {
 	PyObject *links = PyList_New(0);
 	uint32_t i;
@@ -94,9 +94,9 @@ static PyObject *circle_row(const struct sp_lock_circle *c)
 
 static PyObject *all(const struct sp_model *m)
 {
-	PyObject *names = PyList_New(0), *locks = PyList_New(0), *waits = PyList_New(0), *circles = PyList_New(0);
+	PyObject *names = PyList_New(0), *locks = PyList_New(0), *waits = PyList_New(0), *cycles = PyList_New(0);
 	PyObject *awaits = PyList_New(0);
-	int rc = names && locks && waits && circles && awaits ? 0 : -1;
+	int rc = names && locks && waits && cycles && awaits ? 0 : -1;
 	size_t i;
 
 	for (i = 0; rc == 0 && i < m->n_regions; i++)
@@ -106,16 +106,16 @@ static PyObject *all(const struct sp_model *m)
 	for (i = 0; rc == 0 && i < m->n_lock_waits; i++)
 		rc = sp_append(waits, wait_row(m, names, &m->lock_waits[i]));
 	for (i = 0; rc == 0 && i < m->n_lock_circles; i++)
-		rc = sp_append(circles, circle_row(&m->lock_circles[i]));
+		rc = sp_append(cycles, cycle_row(&m->lock_circles[i]));
 	for (i = 0; rc == 0 && i < m->n_task_awaited; i++)
 		rc = sp_append(awaits, await_row(m, names, &m->task_awaited[i]));
 	Py_XDECREF(names);
 	if (rc == 0)
-		return Py_BuildValue("{sN sN sN sN}", "locks", locks, "waits", waits, "circles", circles, "awaits",
+		return Py_BuildValue("{sN sN sN sN}", "locks", locks, "waits", waits, "deadlocks", cycles, "awaits",
 		                     awaits);
 	Py_XDECREF(locks);
 	Py_XDECREF(waits);
-	Py_XDECREF(circles);
+	Py_XDECREF(cycles);
 	Py_XDECREF(awaits);
 	return NULL;
 }

@@ -194,7 +194,7 @@ static int try_memory(struct sp_target *t, char *why, size_t n)
 		first++;
 	char byte, path[64];
 	if (first == m.all + m.n) {
-		snprintf(why, n, "process %d has no memory to look at: it is a thread of the kernel, or it ends",
+		snprintf(why, n, "process %d has no memory to read: it is a thread of the kernel, or it ends",
 		         (int)t->pid);
 		r = -ESRCH;
 	} else if (!sp_target_read(t, first->begin, &byte, 1)) {

@@ -158,7 +158,7 @@ def _viewer() -> Line:
 
     if os.path.isfile(os.path.join(STATIC, "app.js")):
         return "ok", "viewer: spartito view and spartito html have their page", ""
-    return "note", "viewer: its page was not built: spartito view and spartito html have none", GET
+    return "note", "viewer: its page was not built, so spartito view and spartito html are unavailable", GET
 
 
 def _lines() -> Iterator[Line]:
@@ -183,7 +183,7 @@ def _lines() -> Iterator[Line]:
     yield _library("libdw", "finds names and lines of compiled functions", "libdw-dev")
     yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
     yield _module(
-        "greenlet", "its switches are followed where a program uses it", False, "comes with the programs that need it"
+        "greenlet", "its switches are recorded in programs that use it", False, "comes with the programs that need it"
     )
 
 

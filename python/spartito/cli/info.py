@@ -25,7 +25,7 @@ def _how(known: dict[str, Any]) -> str:
     if "launcher" in known and known["launcher"] is None:
         return "not recorded: the program measured itself"
     attached = {
-        "ended": "not recorded: the process ended, but only who started it knows how",
+        "ended": "not recorded: only the parent process knows how it ended",
         "runs": "nothing: the process ran on when it was sampled no more",
     }
     return attached.get(str(known.get("attached")), "not recorded: still running, or the launcher was killed")

@@ -17,7 +17,7 @@ def _place(values: dict[str, object]) -> tuple[bool, str | None]:
     """user and prefix, as Jupyter has them."""
     given = [name for name in ("user", "sys_prefix", "prefix") if name in values]
     if len(given) > 1:
-        raise Usage(f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} are two places; give one")
+        raise Usage(f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} are two locations; give one")
     prefix = values.get("prefix")
     if isinstance(prefix, str):
         return False, os.path.abspath(os.path.expanduser(prefix))
@@ -33,7 +33,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if action not in ACTIONS:
         raise Usage(f"{action!r} is neither install nor remove{near(action, ACTIONS)}")
     if "score_p" in values and ("name" in values or "display_name" in values):
-        raise Usage("--score-p has names of its own")
+        raise Usage("--score-p sets the names of the kernel")
     if "score_p" in values and "memory_profile" in values:
         raise Usage("--memory-profile is for the kernel of %%spartito")
     name = str(values.get("name", NAME))

@@ -99,7 +99,7 @@ def _title(looking: Looking, words: str) -> str:
     what = "time" if looking.wall else "processor time"
     more = f" and {plural(len(looking.children.all), 'child', 'children')}" if looking.children else ""
     whose = f"process {looking.pid}{more}, Python {major}.{minor}"
-    return f"{whose}: {what} by {plural(looking.looks, 'look')} in {lasted}{torn}{words}"
+    return f"{whose}: {what} by {plural(looking.looks, 'sample')} in {lasted}{torn}{words}"
 
 
 def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -> None:

@@ -144,7 +144,7 @@ def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
     around = margin(found["all"], group)
     sure = "" if around is None else f" (±{around:.{0 if around >= 10 else 1}f} %)"
     sure += "" if p is None else f", which is {'more than' if p < CERTAIN else 'within'} the noise (p = {p:.2g})"
-    text = f"{groups[group].letter} took {seconds(after['excl'])} in all, {groups[0].letter} {seconds(before['excl'])}"
+    text = f"{groups[group].letter} took {seconds(after['excl'])} in total, {groups[0].letter} {seconds(before['excl'])}"
     if change is None or abs(change) < 0.05:
         return f"{text}: the same{sure}"
     return f"{text}: {more(change)}{sure}"
@@ -195,7 +195,7 @@ def moved(found: dict[str, Any]) -> list[str]:
         held = plural(functions, "function") if files == 1 else f"{plural(files, 'file')}, {plural(functions, 'function')}"
         said.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")
     if len(places) > MOST_FILES:
-        said.append(f"files in {plural(len(places) - MOST_FILES, 'more place')} have moved")
+        said.append(f"files in {plural(len(places) - MOST_FILES, 'more directory', 'more directories')} have moved")
     return said
 
 

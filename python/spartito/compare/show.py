@@ -106,7 +106,7 @@ def _undecided(found: dict[str, Any], groups: list[Group], limit: float, exceede
         if around is not None and change is not None and around > limit and change + around > limit:
             said.append(
                 f"--fail-above: the runs differ so much from each other that {groups[g].letter} may also have taken "
-                f"{more(change + around)} in all; more runs or a quieter machine tell {limit:g} %"
+                f"{more(change + around)} in total; more runs or a quieter machine resolve {limit:g} %"
             )
     return said
 

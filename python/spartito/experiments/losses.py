@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WORDS = (
     ("events", "trace event", "not recorded"),
-    ("paths", "call", "in call paths that were not told apart"),
+    ("paths", "call", "in call paths that were not kept separate"),
     ("threads", "thread", "not recorded"),
     ("regions", "function", "whose name was lost"),
     ("unmatched", "event", "lost because its begin or end was missing"),
@@ -135,7 +135,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
     damage = [text for text in info["problems"] if NOT_RECORDED not in text and NO_LINES not in text]
     lines += [f"damaged: {text}" for text in damage[:MOST]]
     if len(damage) > MOST:
-        lines.append(f"damaged: {plural(len(damage) - MOST, 'more place')}; `spartito info --json` names all")
+        lines.append(f"damaged: {plural(len(damage) - MOST, 'more location')}; `spartito info --json` names all")
     return lines
 
 

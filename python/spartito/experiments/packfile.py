@@ -177,7 +177,7 @@ def _put(new: str, path: str, force: bool) -> None:
         try:
             os.link(new, path)
         except FileExistsError:
-            raise Refused(f"{path} already exists, made by another at this moment: give --force") from None
+            raise Refused(f"{path} already exists, made by another process at the same time: give --force") from None
         except OSError:
             pass  # no hard links there
         else:
@@ -313,7 +313,7 @@ class _Reader:
     def _feed(self) -> None:
         data = self.file.read(min(self.left, PIECE))
         if not data:
-            raise _Damaged("damaged: the archive in it is cut")
+            raise _Damaged("damaged: the archive in it is truncated")
         self.left -= len(data)
         self.zstd.feed(data)
 
@@ -357,7 +357,7 @@ def _read(r: _Reader, directory: str, files: int, total: int, progress: Progress
         if name in sums:
             raise _Damaged(f"refused: {name!r} is in it twice")
         if len(sums) == files or member.size > total - done:
-            raise _Damaged("refused: there is more in it than it says")
+            raise _Damaged("refused: it contains more than it declares")
         sums[name] = _extract(r, directory, member.size, name, member.changed)
         done += member.size
         progress(done, total)

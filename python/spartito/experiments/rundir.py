@@ -175,7 +175,7 @@ class Directory:
                     self._make(self.path)
                 except FileExistsError:
                     self.remove()
-                    raise Exists(f"{self.path} already exists, made by another run at this moment; {another}", 2) from None
+                    raise Exists(f"{self.path} already exists, made by another run at the same time; {another}", 2) from None
             self._make(os.path.join(self.path, "raw"))
             self.describe(None)
         except OSError as e:
@@ -377,7 +377,7 @@ class Found:
             except OSError:
                 continue
             if name.endswith(".error"):
-                text = head.decode("utf-8", "backslashreplace").strip() or "it had no room to write why"
+                text = head.decode("utf-8", "backslashreplace").strip() or "it had no space to write the reason"
                 if text not in self.errors:
                     self.errors.append(text.replace("\n", "; "))
             elif name.endswith(".raw"):

@@ -10,8 +10,8 @@ TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
-SHORT = "ended before it could be looked at"
-LATE = "began when the program had ended, and nothing was looked at any more"
+SHORT = "ended before it could be sampled"
+LATE = "began after the program had ended, when nothing was sampled any more"
 SOON = "nothing was seen of it so far"
 MOMENT = 0.1  # seconds that a process needs to be seen, at most
 MOST = 6
@@ -39,10 +39,10 @@ def told(info: dict[str, Any]) -> list[str]:
     if incomplete:
         line += f", {count(int(incomplete))} with compiled functions whose begin was not found"
     if late:
-        line += f", {plural(int(late), 'look')} left out because the machine was busy"
+        line += f", {plural(int(late), 'sample')} left out because the machine was busy"
     if cost:
         wall = sum(p["stop"] - p["begin"] for p in sampled)
-        line += f"; looking took {seconds(cost)} of another processor ({percent(cost, wall)} %)"
+        line += f"; sampling took {seconds(cost)} of another processor ({percent(cost, wall)} %)"
     return [line]
 
 

@@ -78,9 +78,9 @@ COMMANDS = {
         _command(
             "spartito_config",
             "[options] [--reset]",
-            "Makes options the default of all measurements of this session that follow; without options, shows every setting in "
-            "force and where it comes from. The options are those of %%spartito, except -o and -q; a cell switches one off for "
-            "itself by --no-trace and the like.",
+            "Makes options the default of all measurements of this session that follow; without options, shows every active "
+            "setting and its origin. The options are those of %%spartito, except -o and -q; a cell disables one for itself with "
+            "--no-trace and the like.",
             (
                 *(o for o in celloptions.CELL.own_options if o.dest not in PER_CELL),
                 Option("--reset", "forget the defaults of this session first"),

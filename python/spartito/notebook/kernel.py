@@ -71,7 +71,7 @@ def remove(name: str) -> str:
     with open(os.path.join(found, "kernel.json"), encoding="utf-8") as f:
         text = f.read()
     if MARK not in text:
-        raise Refused(f"the kernel in {found} is none that `spartito kernel install` made")
+        raise Refused(f"the kernel in {found} was not made by `spartito kernel install`")
     return str(manager.remove_kernel_spec(name))  # type: ignore[attr-defined]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-FIRST = "%%spartito stands on the first line of a cell that is run by itself; measure a statement with %spartito"
+FIRST = "%%spartito must be on the first line of a cell that is run by itself; measure a statement with %spartito"
 NO_AWAIT = "%spartito measures plain statements; for `await`, put %%spartito on the first line of the cell"
 
 

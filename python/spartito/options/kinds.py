@@ -143,7 +143,7 @@ def _value(option: Option, flag: str, text: str) -> object:
     if option.complete == "formats" and not all(text.split(",")):
         raise Usage(f"{flag}: the name of a format is empty")
     if option.choices and text not in option.choices:
-        raise Usage(f"{flag}: {text!r} is none of {', '.join(option.choices)}{near(text, list(option.choices))}")
+        raise Usage(f"{flag}: {text!r} is not one of {', '.join(option.choices)}{near(text, list(option.choices))}")
     if option.metavar in ALWAYS_TEXT and any("\ud800" <= c <= "\udfff" for c in text):
         raise Usage(f"{flag}: {text!r} is not UTF-8")
     if option.kind == "count":

@@ -179,7 +179,7 @@ def _hook(text: str) -> str:
                 return text
             raise ValueError(f"the hook {text!r} does not work here: {why}")
     names = [name for name, _, _ in known]
-    raise ValueError(f"{text!r} is none of the hooks {', '.join(names)}{near(text, names)}")
+    raise ValueError(f"{text!r} is not one of the hooks {', '.join(names)}{near(text, names)}")
 
 
 def _formats(text: str) -> str:
@@ -198,7 +198,7 @@ def _label(text: str) -> str:
     words = [word.lower() for word in text.replace(",", " ").split()]
     for word in words:
         if word not in LABELS:
-            raise ValueError(f"{word!r} is none of {', '.join(LABELS)}{near(word, list(LABELS))}")
+            raise ValueError(f"{word!r} is not one of {', '.join(LABELS)}{near(word, list(LABELS))}")
     return ",".join(word for word in LABELS if word in words)
 
 
@@ -415,7 +415,7 @@ def keyword_settings(keywords: dict[str, object]) -> dict[str, str]:
         except ValueError as e:
             raise ValueError(f"{name}: {e}") from None
     if settings.get("annotate", "0") == "1" and settings.get("trace", "0") != "1":
-        raise ValueError("annotate: it is for traces, and there is none: trace=True as well")
+        raise ValueError("annotate: it needs a trace: trace=True as well")
     if settings.pop("lines_only", "0") == "1":
         settings["instrument"] = "0"
     if settings.get("filter", "").startswith("+") and settings.get("only_mine", "0") == "0":

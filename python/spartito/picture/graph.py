@@ -62,7 +62,7 @@ def _draw(dot: str, source: str, path: str, suffix: str) -> None:
         except OSError as e:
             raise Refused(f"{dot}: {e.strerror}") from None
         if done.returncode or not os.path.exists(drawn):
-            said = (done.stderr.strip().splitlines() or ["it said nothing"])[0]
+            said = (done.stderr.strip().splitlines() or ["it printed nothing"])[0]
             raise Refused(f"{path}: Graphviz could not draw it: {said}")
         _put(drawn, path)
 

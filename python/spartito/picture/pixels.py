@@ -52,7 +52,7 @@ def renderer(path: str) -> Renderer:
         if found:
             return _browser(found)
     raise Refused(
-        f"{path} needs a program that draws SVG, and there is none here: install rsvg-convert (apt install librsvg2-bin, "
+        f"{path} needs a program that draws SVG, and none is installed: install rsvg-convert (apt install librsvg2-bin, "
         "conda install librsvg), Inkscape or Chromium, or write .svg"
     )
 

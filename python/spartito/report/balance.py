@@ -20,8 +20,8 @@ COLUMNS = (
     Column("min", rank=2),
     Column("max"),
     Column("std", rank=1),
-    Column("least on", rank=3),
-    Column("most on"),
+    Column("min on", rank=3),
+    Column("max on"),
 )
 
 

@@ -116,7 +116,7 @@ class Names:
         return text
 
 
-# ---- circles ----
+# ---- deadlock cycles ----
 
 
 def _last_wait(found: dict[str, Any], location: int, lock: int) -> dict[str, Any] | None:
@@ -124,15 +124,15 @@ def _last_wait(found: dict[str, Any], location: int, lock: int) -> dict[str, Any
     return max(waits, key=lambda w: (w["open"], w["longest"])) if waits else None
 
 
-def circles(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """Lines about threads that wait for each other in a circle, or did until that was interrupted."""
+def deadlocks(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
+    """Lines about threads that wait for each other in a deadlock cycle, or did until that was interrupted."""
     names = Names(found, info)
     lines = []
-    for circle in found["circles"]:
-        process, links = circle["process"], circle["links"]
+    for cycle in found["deadlocks"]:
+        process, links = cycle["process"], cycle["links"]
         of = f" in process {info['processes'][process]['pid']}" if len(info["processes"]) > 1 else ""
-        end = "until it was interrupted" if circle["interrupted"] else "at the end"
-        if info["processes"][process]["end"] == "running" and not circle["interrupted"]:
+        end = "until it was interrupted" if cycle["interrupted"] else "at the end"
+        if info["processes"][process]["end"] == "running" and not cycle["interrupted"]:
             end = "now"
         if len(links) == 1:
             lines.append(f"deadlock{of} {end}: a thread waits for a lock that it holds itself")
@@ -175,7 +175,7 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
         if w["timed"]:
             text += "; it has a time limit"
         if w["news"]:
-            text += "" if w["timed"] else "; somebody has to notify it"
+            text += "" if w["timed"] else "; another thread must notify it"
         elif lock and lock["gone"]:
             text += f"; held since the fork by {GONE}"
         elif lock and lock["holder"] is not None:
@@ -184,7 +184,7 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
             if lock["since"] is not None:
                 text += f" since {seconds(max(0.0, now - lock['since']))}"
             if lock["holder_stack"]:
-                text += f", which got it in {shortened(lock['holder_stack'])}"
+                text += f", which acquired it in {shortened(lock['holder_stack'])}"
         lines.append(text)
     return lines
 
@@ -250,13 +250,13 @@ def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> No
     for (_, title), s in sorted(sums.items(), key=lambda item: (-item[1].time, str(item[0]))):
         locks = [found["locks"][lock] for lock in s.locks]
         times, length = sum(o["count"] for o in locks), sum(o["held"] for o in locks)
-        got, held = count(times) if times else "", seconds(length) if length else ""
+        acquired, held = count(times) if times else "", seconds(length) if length else ""
         rows.append(
-            (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)), got, held, title, _most(s.held, s.time))
+            (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)), acquired, held, title, _most(s.held, s.time))
         )
     columns = [
-        Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("got", rank=4),
-        Column("held", rank=4), Column("for", left=True, style="cyan"), Column("most while held by", left=True, rank=1),
+        Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("acquired", rank=4),
+        Column("held", rank=4), Column("for", left=True, style="cyan"), Column("main holder", left=True, rank=1),
     ]  # fmt: skip
     table(out, columns, rows, limit)
 
@@ -276,9 +276,9 @@ def _places(out: Output, found: dict[str, Any], names: Names, limit: int) -> Non
 
 def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) -> None:
     names = Names(found, info)
-    for line in circles(found, info):
+    for line in deadlocks(found, info):
         out.line(line, "" if line.startswith("  ") else "bold red")
-    if found["circles"]:
+    if found["deadlocks"]:
         out.line()
     if not found["waits"]:
         out.line("no thread waited for another, a lock or a time")
@@ -316,4 +316,4 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     """Lines for the end of a run."""
     line = longest(found, info)
-    return [*([f"{line}; spartito report waits shows where"] if line else []), *circles(found, info)]
+    return [*([f"{line}; spartito report waits shows where"] if line else []), *deadlocks(found, info)]

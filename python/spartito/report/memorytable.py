@@ -194,7 +194,7 @@ def _limit(limit: dict[str, Any]) -> str:
         return f"the limit of {size(limit['bytes'])} resident was not passed"
     return (
         f"the limit of {size(limit['bytes'])} resident was passed after {seconds(limit['passed'])} in "
-        f"{place(limit)}, {plural(limit['passes'], 'time')}, {seconds(limit['over'])} all together"
+        f"{place(limit)}, {plural(limit['passes'], 'time')}, {seconds(limit['over'])} in total"
     )
 
 

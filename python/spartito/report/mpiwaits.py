@@ -67,7 +67,7 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
         if m["count"]:
             lines.append((seconds(m["time"]), percent(m["time"], busy), count(m["count"]), "  " * depth + m["shown"]))
     if not lines:
-        out.line("nobody waited for anybody")
+        out.line("no rank waited for another")
         return
     out.table([Column("time"), Column("% of all"), Column("times"), Column("waiting", left=True)], lines)
     shown = {k: m["shown"] for m in reversed(metrics) for k in m["kinds"]}
@@ -81,7 +81,7 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
             pairs[pair] = pairs.get(pair, 0.0) + row["time"]
     out.line()
     places = sorted(where.items(), key=lambda item: (-item[1].time, item[0]))
-    titles = (Column("time"), Column("ranks"), Column("most in"), Column("most for"), Column("waiting", left=True))
+    titles = (Column("time"), Column("ranks"), Column("main waiter"), Column("main cause"), Column("waiting", left=True))
 
     def cells(place: Any) -> tuple[str, ...]:
         (path, kind), w = place

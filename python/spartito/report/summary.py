@@ -22,7 +22,7 @@ MOVED = {
     "bytes_sent": "sent",
     "bytes_received": "received",
     "bytes_put": "put",
-    "bytes_get": "got",
+    "bytes_get": "fetched",
     "mpi_io_bytes_read": "read from files",
     "mpi_io_bytes_written": "written to files",
 }
@@ -35,7 +35,7 @@ def _spread(what: str, busy: list[tuple[float, str]]) -> str:
         return f"{what}: no call was measured in any of them"
     return (
         f"{what}: balance {percent(mean, longest[0])} % (mean {seconds(mean)}; "
-        f"most {seconds(longest[0])} in {longest[1]}, least {seconds(shortest[0])} in {shortest[1]})"
+        f"maximum {seconds(longest[0])} in {longest[1]}, minimum {seconds(shortest[0])} in {shortest[1]})"
     )
 
 

@@ -60,7 +60,7 @@ def notes(found: dict[str, Any]) -> list[str]:
     if handed["given"]:
         out.append(
             f"{plural(handed['given'], 'call')} given to the threads of pools, {count(handed['taken'])} begun there, after "
-            f"{seconds(handed['waited'])} all together, {seconds(handed['longest'])} at most"
+            f"{seconds(handed['waited'])} in total, at most {seconds(handed['longest'])}"
         )
     return out
 

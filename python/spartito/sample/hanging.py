@@ -22,7 +22,7 @@ def raw_file(pid: int) -> str:
         raise Refused(f"there is no process {pid}") from None
     except PermissionError:
         opened(pid).close()  # says why
-        raise Refused(f"process {pid} may not be looked at") from None
+        raise Refused(f"process {pid} may not be sampled") from None
     except OSError as e:
         raise Refused(f"process {pid}: {reason(e)}") from None
     for path in paths:
@@ -46,9 +46,9 @@ def waits(pid: int, path: str) -> list[str]:
     if not locktable.recorded(info):
         return [*lines, "its waits are not recorded: spartito run --waits records them"]
     found = model.locks()
-    found["circles"] = [c for c in found["circles"] if c["process"] == process]
+    found["deadlocks"] = [c for c in found["deadlocks"] if c["process"] == process]
     now = time.time() - info["begin"]
-    return [*lines, *locktable.waiting(found, info, process, now), *locktable.circles(found, info)]
+    return [*lines, *locktable.waiting(found, info, process, now), *locktable.deadlocks(found, info)]
 
 
 def known(pid: int) -> list[str]:

@@ -246,15 +246,15 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         where (the innermost coroutine; null: not known), what (type of what was awaited; null: not known), count, time (s).
     Locks
         objects[] (Waited), waits[] (LockWait; the longest first), hidden (waits that are not among these, as they are too many),
-        stacks[][] (names of functions, outermost first), circles[] (lines about threads that wait for each other), rings[][] (the
-        same: each waits for the lock, which the next one holds; location, lock).
+        stacks[][] (names of functions, outermost first), deadlocks[] (lines about threads that wait for each other), cycles[][]
+        (the same: each waits for the lock, which the next one holds; location, lock).
     Waited
-        A lock, a queue, a thread and the like that was waited for, or sleeping and the like, which are one for each kind. name, got
-        (how often it was acquired; 0: not known), held (for how long it was held since somebody first waited for it (s)).
+        A lock, a queue, a thread and the like that was waited for, or sleeping and the like, which are one for each kind. name,
+        acquired (how often it was acquired; 0: not known), held (hold time since the first wait for it (s)).
     LockWait
-        Waits of one thread at one place for one object while one thread, or nobody, held it. object (index in objects), location,
-        holder (location; null: nobody, or not known), stack (index in stacks), holder_stack (index in stacks), at (file:line, or
-        empty), count, time (s), longest (s), open (the last one had not ended).
+        Waits of one thread at one source location for one object with one lock holder, or none. object (index in objects),
+        location, holder (location; null: none, or not known), stack (index in stacks), holder_stack (index in stacks), at
+        (file:line, or empty), count, time (s), longest (s), open (the last one had not ended).
     Memory
         Bytes are those that were asked for. processes[] (Heap), lines[] (LineSite; the lines with the most bytes at the peak, left
         at the end, allocated, and temporary), paths[] (PathSite; the same of call paths), threads[] (ThreadSite), hidden (how many

@@ -40,7 +40,7 @@ def answer(model: Model) -> dict[str, Any]:
     for wait in sorted(found["waits"], key=lambda w: -w["time"])[:ROWS]:
         lock = wait["lock"]
         of = {"count": 0, "held": 0.0} if lock is None else found["locks"][lock]
-        thing = {"name": names.of_lock(lock, wait["kind"]), "got": of["count"], "held": of["held"]}
+        thing = {"name": names.of_lock(lock, wait["kind"]), "acquired": of["count"], "held": of["held"]}
         at = wait["file"] or ""
         rows.append(
             {
@@ -56,10 +56,10 @@ def answer(model: Model) -> dict[str, Any]:
         "waits": rows,
         "hidden": len(found["waits"]) - len(rows),
         "stacks": stacks.made,
-        "circles": locktable.circles(found, info),
-        "rings": [
-            [{"location": link["location"], "lock": names.of_lock(link["lock"])} for link in circle["links"]]
-            for circle in found["circles"]
+        "deadlocks": locktable.deadlocks(found, info),
+        "cycles": [
+            [{"location": link["location"], "lock": names.of_lock(link["lock"])} for link in cycle["links"]]
+            for cycle in found["deadlocks"]
         ],
     }
 
@@ -71,7 +71,7 @@ def shortened(meta: dict[str, Any], columns: Columns, limit: int) -> tuple[dict[
     stacks = {wait[which] for wait in waits for which in ("stack", "holder_stack")}
     shown = {
         **meta,
-        "objects": [thing if i in objects else {"name": "", "got": 0, "held": 0.0} for i, thing in enumerate(meta["objects"])],
+        "objects": [thing if i in objects else {"name": "", "acquired": 0, "held": 0.0} for i, thing in enumerate(meta["objects"])],
         "waits": waits,
         "hidden": meta["hidden"] + len(meta["waits"]) - len(waits),
         "stacks": [stack if i in stacks else [] for i, stack in enumerate(meta["stacks"])],

@@ -312,10 +312,10 @@ class Packing:
             )
         if missing_lines:
             who = plural(missing_lines, "process or thread", "processes and threads")
-            self.pruned.append(f"Lines are not told apart for {who}; {self.whole}.")
+            self.pruned.append(f"Lines are not known separately for {who}; {self.whole}.")
         if missed:
             who = plural(missed, "process or thread", "processes and threads")
-            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be looked at alone in this file; {self.whole}.")
+            self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be selected alone in this file; {self.whole}.")
 
     def _tile(self, level: int, index: int) -> dict[str, str]:
         """The parameters of a range of time, in the words of the page."""

@@ -16,7 +16,7 @@ HEAD = (
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
 )
-NO_SCRIPT = "<noscript>Spartito shows this page with JavaScript, which is switched off here.</noscript>\n"
+NO_SCRIPT = "<noscript>Spartito shows this page with JavaScript, which is disabled here.</noscript>\n"
 # the icon is none: no browser asks for another
 ICON = '<link rel="icon" href="data:,">\n'
 INDEX = (

@@ -158,9 +158,9 @@ class Server:
         except Error as e:
             return sentence(422, str(e))
         except Exception as e:
-            complain(f"view: a mistake of ours, in the answer to {request.target.rpartition('/')[2]!r}: {e!r}")
+            complain(f"view: internal error in the answer to {request.target.rpartition('/')[2]!r}: {e!r}")
             traceback.print_exc(file=sys.stderr)
-            return sentence(500, f"A mistake of ours: {e!r}. The terminal of `spartito view` tells more.")
+            return sentence(500, f"Internal error: {e!r}. The terminal of `spartito view` shows details.")
 
     # ---- connections
 

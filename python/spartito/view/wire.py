@@ -86,7 +86,7 @@ def _headers(lines: list[str]) -> dict[str, str]:
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not TOKEN.match(name):  # a line that goes on with the one before begins with a space
-            raise Bad(400, "a header that is none")
+            raise Bad(400, "a malformed header")
         name = name.lower()
         if name in headers and name in ("host", "content-length", "transfer-encoding", "origin"):
             raise Bad(400, f"two headers {name}")

@@ -209,7 +209,7 @@ def damage(told: list[str]) -> list[Sentence]:
     """That the numbers above are not of all that happened. told: what was lost, and problems."""
     if not any("damaged" in text or "cannot be read" in text for text in told):
         return []
-    return [Sentence("Part of the recording is damaged: what it held is not in these numbers. Below is what is known of it.")]
+    return [Sentence("Part of the recording is damaged and missing in these numbers. Details are below.")]
 
 
 def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
@@ -226,12 +226,12 @@ def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
 
 
 def _waits(model: Model, info: dict[str, Any]) -> tuple[list[Sentence], list[Sentence]]:
-    """Of threads that wait for each other in a circle; and of how long all threads waited."""
+    """Of threads that wait for each other in a deadlock cycle; and of how long all threads waited."""
     if not locktable.recorded(info):
         return [], []
     found = model.locks()
-    # a line within a circle begins with the name of a thread, which stays as it is
-    dead = [f"{line.strip() if line.startswith(' ') else _capital(line)}." for line in locktable.circles(found, info)]
+    # a line within a deadlock begins with the name of a thread, which stays as it is
+    dead = [f"{line.strip() if line.startswith(' ') else _capital(line)}." for line in locktable.deadlocks(found, info)]
     longest = locktable.longest(found, info)
     return [Sentence(text) for text in dead], [Sentence(f"{_capital(longest)}.")] if longest else []
 
@@ -271,6 +271,6 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
     if off >= SOME * total:
         said.append(Sentence(f"For {share(off, total)} of the time recording was off."))
     if cost >= COSTLY * total:
-        often = "functions called very often look longer than they are"
+        often = "functions called very often appear longer than they are"
         said.append(Sentence(f"Measuring took about {share(cost, total)} of it: {often}."))
     return said

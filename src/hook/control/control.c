@@ -73,7 +73,7 @@ static const struct sp_hook *hook_choose(const struct sp_settings *s)
 			return NULL;
 		}
 	}
-	PyErr_Format(PyExc_ValueError, "hook: '%s' is none of auto, monitoring, evalframe, setprofile", s->hook);
+	PyErr_Format(PyExc_ValueError, "hook: '%s' is not one of auto, monitoring, evalframe, setprofile", s->hook);
 	return NULL;
 }
 

@@ -48,7 +48,7 @@ int sp_label_change(const char *words)
 		} else if (n) {
 			char word[100];
 			snprintf(word, sizeof word, "%.*s", (int)(n < 99 ? n : 99), p);
-			PyErr_Format(PyExc_ValueError, "label: '%s' is none of args, file, path, line", word);
+			PyErr_Format(PyExc_ValueError, "label: '%s' is not one of args, file, path, line", word);
 			return -1;
 		}
 		p += n + strspn(p + n, ", \n");

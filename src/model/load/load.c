@@ -94,7 +94,7 @@ static void add_errors(struct sp_model *m, const struct sp_listing *list, char *
 			continue;
 		error_line(line, sizeof(line), m->dir.p, list->files[i].name);
 		if (!line[0])
-			snprintf(line, sizeof(line), "it had no room to write why");
+			snprintf(line, sizeof(line), "it had no space to write the reason");
 		sp_model_problem(m, "raw/%s: a process was not recorded: %s", list->files[i].name, line);
 		if (!first[0])
 			snprintf(first, room, ": %s", line);

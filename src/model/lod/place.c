@@ -17,7 +17,7 @@ enum { MANY = 1 << 16 }; /* nodes with their cells, or entries: some 10 MiB */
 
 int sp_lod_damaged(struct sp_err *e)
 {
-	return sp_fail(e, 0, "%s is damaged; remove it, and it is made anew", SP_LOD_NAME);
+	return sp_fail(e, 0, "%s is damaged; remove it, and it is written again", SP_LOD_NAME);
 }
 
 /* ---- reading ---- */

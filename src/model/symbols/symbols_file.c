@@ -190,7 +190,7 @@ static void read_lines(struct sp_builder *b, FILE *f)
 	if (rc != 1)
 		sp_model_problem(
 		    b->m,
-		    "%s: damaged in line %zu: compiled functions that it does not tell are looked up in their "
+		    "%s: damaged in line %zu: compiled functions that it does not name are read from their "
 		    "object files",
 		    SP_SYMBOLS_NAME, at + (rc == 0));
 	free(line);

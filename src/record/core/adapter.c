@@ -53,7 +53,7 @@ void sp_adapter_columns(void)
 	    [SP_COUNT_MPI_SENT] = {"bytes_sent", "bytes sent by MPI"},
 	    [SP_COUNT_MPI_RECEIVED] = {"bytes_received", "bytes received by MPI"},
 	    [SP_COUNT_MPI_PUT] = {"bytes_put", "bytes put into windows of other processes"},
-	    [SP_COUNT_MPI_GET] = {"bytes_get", "bytes got from windows of other processes"},
+	    [SP_COUNT_MPI_GET] = {"bytes_get", "bytes fetched from windows of other processes"},
 	    [SP_COUNT_MPI_IO_READ] = {"mpi_io_bytes_read", "bytes read by MPI"},
 	    [SP_COUNT_MPI_IO_WRITTEN] = {"mpi_io_bytes_written", "bytes written by MPI"},
 	};

@@ -28,7 +28,7 @@ void sp_heap_columns(void)
 	    {"temporary", "#", "of these, released after at most N others of about that size"},
 	    {"left", "#", "of these, still there when the program ended"},
 	    {"left_bytes", "B", "bytes of memory still there when the program ended"},
-	    {"peak_bytes", "B", "bytes of memory there when the process had most"},
+	    {"peak_bytes", "B", "bytes of memory live when the heap of the process was largest"},
 	};
 	static const char outside_name[] = "(outside of Python functions)";
 	const struct sp_text none = {"", 0}, name = {outside_name, sizeof outside_name - 1};

@@ -107,7 +107,7 @@ static void load(void)
 	int r = papi.PAPI_library_init(version);
 	if (r != version || papi.PAPI_thread_init(thread_id) != PAPI_OK)
 		snprintf(missing, sizeof missing, "PAPI does not work here: %s",
-		         r < 0 ? papi.PAPI_strerror(r) : "its threads cannot be told apart");
+		         r < 0 ? papi.PAPI_strerror(r) : "its threads cannot be distinguished");
 }
 
 /* For the list; without PAPI one name that says why. */

@@ -144,7 +144,7 @@ static PyObject *process_stacks(PyObject *o, PyObject *args, PyObject *kwargs)
 	int n = list_threads(self);
 	if (n < 0)
 		return raise(n,
-		             n == -EAGAIN ? "its threads changed while they were looked at" : "Python in it has ended");
+		             n == -EAGAIN ? "its threads changed while they were sampled" : "Python in it has ended");
 	struct sp_python_frame *frames = malloc((size_t)depth * sizeof *frames);
 	PyObject *list = frames ? PyList_New(0) : PyErr_NoMemory();
 	for (int i = 0; list && i < n && i < ROOM_THREADS; i++) {

@@ -135,7 +135,7 @@ static int decide(struct sp_python *p, uint64_t of_symbol, const struct sp_mappi
 			snprintf(why, n, "process %d runs Python %u.%u; " VERSIONS, (int)p->t->pid, p->version >> 8,
 			         p->version & 0xff);
 		else
-			snprintf(why, n, "which Python runs in process %d cannot be told; " VERSIONS, (int)p->t->pid);
+			snprintf(why, n, "cannot determine which Python runs in process %d; " VERSIONS, (int)p->t->pid);
 		return -ENOTSUP;
 	}
 	if (r == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bar for each rank, process or thread, of the functions that take the most exclusive time; below it their least, mean and
- * most. */
+/* A bar for each rank, process or thread, of the functions with the most exclusive time; below it their minimum,
+ * mean and maximum. */
 #include "write/picture/plot.h"
 
 #include <errno.h>
@@ -246,8 +246,8 @@ static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_
 		if (to - from == 1)
 			snprintf(tip, sizeof tip, "%s\n%s: self %s", unit, name, time);
 		else
-			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: self %s", to - from, unit,
-			         name, time);
+			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: self %s", to - from, unit, name,
+			         time);
 		y -= mean * scale;
 		sp_svg_open(s, tip);
 		sp_svg_rect(s, x + gap, y, w - 2 * gap, mean * scale, b->colours[k]);
@@ -287,8 +287,9 @@ static void draw_bars(struct balance *b, struct sp_svg *s)
 	if (b->each == 1)
 		snprintf(text, sizeof text, "%s", b->r.over == SP_OVER_THREADS ? "" : word(b));
 	else
-		snprintf(text, sizeof text, "%s; a bar is the mean of %" PRIu32 ", its line from the least to the most",
-		         word(b), b->each);
+		snprintf(text, sizeof text,
+		         "%s; a bar is the mean of %" PRIu32 ", its line from the minimum to the maximum", word(b),
+		         b->each);
 	sp_svg_text(s, LEFT, b->y + b->height + 30, sp_text(text), s->width - LEFT - SP_SVG_MARGIN, "start",
 	            SP_SVG_FONT, ink);
 }

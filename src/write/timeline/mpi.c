@@ -271,7 +271,7 @@ static void say_one_sided(struct sp_timeline *t, const struct sp_event *ev)
 	switch (ev->kind) {
 	case SP_EVENT_RMA_PUT:
 	case SP_EVENT_RMA_GET:
-		name = ev->kind == SP_EVENT_RMA_PUT ? "put to rank" : "got from rank";
+		name = ev->kind == SP_EVENT_RMA_PUT ? "put to rank" : "get from rank";
 		sp_notes_uint(&n, name, x->peer);
 		sp_notes_uint(&n, "bytes", x->bytes);
 		break;

@@ -152,7 +152,8 @@ static void say_row(const struct sp_model *m, const struct sp_lock_wait *w, stru
 	if (w->holder != SP_NONE)
 		sp_notes_text(n, "held by", m->locations[w->holder].name);
 	if (w->holder_stack.n)
-		sp_notes_text(n, "which got it in", m->regions[w->holder_stack.regions[w->holder_stack.n - 1]].name);
+		sp_notes_text(n, "which acquired it in",
+		              m->regions[w->holder_stack.regions[w->holder_stack.n - 1]].name);
 	if (w->file != SP_NONE)
 		sp_notes_text(n, "file", m->strings[w->file]);
 	if (w->line)
@@ -217,7 +218,7 @@ static void put_lock(struct sp_timeline *t, const struct sp_event *ev)
 		return;
 	flow.in = got;
 	sp_notes_text(&n, "lock", t->lock_names[ev->id]);
-	sp_timeline_instant(t, ev->time, got ? "lock got" : "lock released", "lock", &n, &flow, 1);
+	sp_timeline_instant(t, ev->time, got ? "lock acquired" : "lock released", "lock", &n, &flow, 1);
 }
 
 void sp_timeline_wait(struct sp_timeline *t, const struct sp_event *ev)

@@ -109,7 +109,7 @@ def test_the_newest_experiment_is_taken(spartito, tmp_path):
         (["finalize"], "no experiment given"),
         (["report", "--waits", "a"], "--waits is a word, not an option: spartito report waits [options] DIR"),
         (["report", "a", "b"], "one experiment at a time"),
-        (["report", "--sort", "vists", "a"], "--sort: 'vists' is none of"),
+        (["report", "--sort", "vists", "a"], "--sort: 'vists' is not one of"),
         (["report", "tree", "callers", "--match", "f", "a"], "--match is not for the report tree"),
         (["report", "--depth", "3", "a"], "--depth is not for the report flat; it is for tree or trip-count or wall-clock"),
         (["report", "tree", "--threshold", "x", "a"], "--threshold: 'x' is not a number"),

@@ -336,7 +336,7 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     said = capsys.readouterr().out
     for package in ("libotf2-trace-dev", "libzstd-dev"):
         assert f"(apt install {package}, then build it again)" in said
-    assert f"spartito html have none ({page.GET})" in said
+    assert f"spartito html are unavailable ({page.GET})" in said
     assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
 
 

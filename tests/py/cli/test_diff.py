@@ -300,7 +300,7 @@ def test_status_for_ci(spartito):
     (said,) = found["undecided"]
     assert done.stderr == f"spartito diff: {said}\n"
     much = (change["excl"] + change["margin"]) / before["excl"]
-    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in all; " in said
+    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in total; " in said
     assert f"(±{100 * change['margin'] / before['excl']:.0f} %), which is within the noise" in found["notes"][0]
     quiet = run(spartito, "diff", a, c, "--with", *copies(0, 4)[2:], "--fail-above", "5%")  # as much in all of them
     assert (quiet.returncode, quiet.stderr) == (0, "")
@@ -469,12 +469,12 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
         (["--with", "A", "B"], 2, "--with needs experiments on both sides"),
         (["A", "nowhere"], 1, "nowhere: there is no such experiment"),
         (["A", "B", "--fail-above", "much"], 2, "--fail-above: 'much' is not a percentage such as 5%"),
-        (["A", "B", "--by", "line"], 2, "--by: 'line' is none of region, path"),
+        (["A", "B", "--by", "line"], 2, "--by: 'line' is not one of region, path"),
         (["A", "B", "--match", "nobody"], 1, "--match: no recorded function matches 'nobody'"),
         (["", "B"], 2, "spartito diff: the name of the experiment is empty"),
         (["A", "B", "--match", ""], 2, "--match: the name is empty"),
         (["A", "B", "--limit", "-1"], 2, "--limit: '-1' is not a whole number from 0 up"),
-        (["A", "B", "--sort", "time"], 2, "--sort: 'time' is none of change, total"),
+        (["A", "B", "--sort", "time"], 2, "--sort: 'time' is not one of change, total"),
     ],
 )
 def test_mistakes(spartito, words, status, said):

@@ -164,7 +164,7 @@ def test_without_graphviz(spartito, tmp_path):
         (["-o", "g.dot", "--process", "9"], 2, "--process 9: `spartito info` lists processes 0 to 0"),
         (["-o", "g.dot", "--location", "0", "--process", "0"], 2, "leave --process and --rank out"),
         (["-o", "g.dot", "--nodes", "200"], 1, "no function has 200 % of the time or more"),
-        (["-o", "g.dot", "--theme", "gray"], 2, "--theme: 'gray' is none of light, dark, grey; did you mean grey?"),
+        (["-o", "g.dot", "--theme", "gray"], 2, "--theme: 'gray' is not one of light, dark, grey; did you mean grey?"),
         (["-o", "none/g.dot"], 1, "none/g.dot: No such file or directory"),
     ],
 )

@@ -189,7 +189,7 @@ def test_one_that_is_made_meanwhile_stays(measured, tmp_path):
     def meanwhile(done, total):
         path.write_text("of another")
 
-    with pytest.raises(Refused, match="already exists, made by another at this moment"):
+    with pytest.raises(Refused, match="already exists, made by another process at the same time"):
         packfile.pack(str(measured / "x"), str(path), False, meanwhile)
     assert os.listdir(tmp_path) == ["y.spartito"] and path.read_text() == "of another"
 
@@ -295,8 +295,8 @@ def pax(name):
         (archive(GOOD, ("b", b""), ("b", b"")), 3, 5, "'b' is in it twice"),
         (archive(GOOD, ("raw", b"")), 2, 5, "'raw' is a file and a directory"),
         (archive(GOOD, ("raw/a.raw/b", b"")), 2, 5, "'raw/a.raw/b' is a file and a directory"),
-        (archive(GOOD, ("b", b"")), 1, 5, "there is more in it than it says"),
-        (archive(GOOD, ("b", bytes(10))), 2, 14, "there is more in it than it says"),
+        (archive(GOOD, ("b", b"")), 1, 5, "it contains more than it declares"),
+        (archive(GOOD, ("b", bytes(10))), 2, 14, "it contains more than it declares"),
         (archive(GOOD, entry("x/b", b"1", size=1 << 60)), 2, 1 << 61, "are more than an experiment has"),
         (archive(GOOD, entry("x/b", b"1", size=1 << 20)), 2, (1 << 20) + 5, "damaged"),
         (archive(GOOD, entry("x/b", changed=1 << 62)), 2, 5, "refused: 'x/b' has a time that no file has"),
@@ -307,12 +307,12 @@ def pax(name):
         (archive(GOOD), 2, 5, "it does not end as it should"),
         (archive(GOOD), 1, 6, "it does not end as it should"),
         (archive(GOOD) + b"more", 1, 5, "it does not end as it should"),
-        (archive(GOOD)[:-1024], 1, 5, "the archive in it is cut"),
-        (archive(GOOD)[:-1025], 1, 5, "the archive in it is cut"),
+        (archive(GOOD)[:-1024], 1, 5, "the archive in it is truncated"),
+        (archive(GOOD)[:-1025], 1, 5, "the archive in it is truncated"),
         (archive(GOOD, sums=b"0" * 64 + b"  raw/a.raw\n"), 1, 5, "a file in it is not what was packed"),
         (archive(GOOD, sums=b""), 1, 5, "a file in it is not what was packed"),
         (archive(GOOD, sums=b"1" * 10000), 1, 5, "its list of digests is too long"),
-        (b"", 1, 5, "the archive in it is cut"),
+        (b"", 1, 5, "the archive in it is truncated"),
         (bytes(10240), 1, 5, "the archive in it is no tar file"),
         (os.urandom(4096), 1, 5, "the archive in it is no tar file"),
     ],

@@ -298,7 +298,7 @@ def test_what_it_says(spartito, tmp_path):
     ("words", "status", "said"),
     [
         (["-o", "x.svg"], 2, "no kind given: --kind flame, icicle, sunburst, graph, balance or timeline"),
-        (["--kind", "pie", "-o", "x.svg"], 2, "--kind: 'pie' is none of flame, icicle, sunburst, graph, balance, timeline"),
+        (["--kind", "pie", "-o", "x.svg"], 2, "--kind: 'pie' is not one of flame, icicle, sunburst, graph, balance, timeline"),
         (["--kind", "flame"], 2, "no file given: -o FILE (.svg or .png)"),
         (["--kind", "flame", "-o", "x.gif"], 2, "-o x.gif: a chart ends in .svg or .png"),
         (["--kind", "flame", "-o", "x.svg", "--width", "20"], 2, "--width 20: a chart is 200 to 10000 pixels wide"),
@@ -336,7 +336,7 @@ def test_png(tmp_path):
     words = ["plot", experiment, "--kind", "icicle", "--width", "400", "--height", "150", "-o", "x.png"]
     command = [sys.executable, "-m", "spartito", *words]
     bare = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PATH": ""}, capture_output=True, text=True)
-    assert bare.returncode == 1 and bare.stderr.startswith("spartito: x.png needs a program that draws SVG, and there is none here")
+    assert bare.returncode == 1 and bare.stderr.startswith("spartito: x.png needs a program that draws SVG, and none is installed")
     assert not (tmp_path / "x.png").exists()
     if not any(map(shutil.which, ("rsvg-convert", "inkscape", *pixels.BROWSERS))):
         pytest.skip("no program that draws SVG")

@@ -283,7 +283,7 @@ assert added(pkg.Outer, "exact") == {"method"}
 try:
     added(pkg, "all")
 except ValueError as e:
-    assert str(e).startswith("scoping_policy: func: 'all' is none of exact, ")
+    assert str(e).startswith("scoping_policy: func: 'all' is not one of exact, ")
 else:
     raise AssertionError
 before = pkg.own

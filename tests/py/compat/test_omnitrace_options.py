@@ -80,7 +80,7 @@ def test_words_that_hang_together():
         ("-b s.py -- s.py", "'s.py' is no option; the script stands behind `--`"),
         ("--labels args -- s.py", "unknown option --labels; did you mean --label?"),
         ("-Q -- s.py", "unknown option -Q"),
-        ("--label args files -- s.py", "--label: 'files' is none of args, file, line; did you mean file?"),
+        ("--label args files -- s.py", "--label: 'files' is not one of args, file, line; did you mean file?"),
         ("-F maybe -- s.py", "--full-filepath: 'maybe' is neither true"),
         ("-v much -- s.py", "--verbosity: 'much' is not a whole number"),
         ("-v -- s.py", "--verbosity needs a value"),

@@ -90,7 +90,7 @@ def test_a_configuration_file_that_is_not_there(tmp_path):
         ("PRECISION", "40", "is more than 18 digits"),
         ("TIMING_UNITS", "lightyears", "is no unit of time"),
         ("SAMPLING_FREQ", "fast", "is not a number"),
-        ("OUTPUT_PATH", "a-%what%", "%what% in 'a-%what%' is none of %tag%"),
+        ("OUTPUT_PATH", "a-%what%", "%what% in 'a-%what%' is not one of %tag%"),
         ("TIME_FORMAT", "../%F", "names no directory"),
     ],
 )

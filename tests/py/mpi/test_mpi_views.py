@@ -91,7 +91,7 @@ def test_a_rank_is_missing(spartito, part):
 def test_nobody_waited(spartito, whole):
     found = asked(spartito, whole, "waits")
     assert found["rows"] == [] and {m["name"]: m["time"] for m in found["metrics"]}["mpi_latesender"] == 0
-    assert run(spartito, "report", "waits", whole).stdout == "nobody waited for anybody\n"
+    assert run(spartito, "report", "waits", whole).stdout == "no rank waited for another\n"
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def test_removed_and_refused(place, tmp_path):
     stranger.mkdir()
     (stranger / "kernel.json").write_text(json.dumps({"argv": ["true"], "display_name": "x", "language": "python"}))
     for words, said in (
-        (("remove", "--name", "stranger"), "is none that `spartito kernel install` made"),
+        (("remove", "--name", "stranger"), "was not made by `spartito kernel install`"),
         (("remove", "--name", "absent"), "there is no kernel 'absent'"),
         (("remove", "--user"), "--user is for install"),
         (("instal",), "'instal' is neither install nor remove; did you mean install?"),
         ((), "install or remove: what is to be done?"),
-        (("install", "--user", "--prefix", "x"), "--user and --prefix are two places"),
+        (("install", "--user", "--prefix", "x"), "--user and --prefix are two locations"),
         (("install", "--prefix", str(tmp_path / "file")), "the kernel cannot be installed"),
         (("install", "--prefix", "x", "--name", "a b"), "--name: "),
     ):
@@ -89,7 +89,7 @@ def test_removed_and_refused(place, tmp_path):
     assert spartito("install", "--prefix", "here", "--name", "other", cwd=place).returncode == 0
     assert spartito("remove", "--name", "other", cwd=place, **known).returncode == 0
     assert not (stranger.parent / "other").exists() and stranger.exists()
-    assert "--score-p has names of its own" in spartito("install", "--score-p", "--name", "x", cwd=place).stderr
+    assert "--score-p sets the names of the kernel" in spartito("install", "--score-p", "--name", "x", cwd=place).stderr
     made = spartito("install", "--score-p", "--prefix", "here", cwd=place)
     assert made.returncode == 0 and (stranger.parent / "scorep_jupyter" / "kernel.json").is_file() and made.stdout.count("\n") == 2
     assert spartito("remove", "--score-p", cwd=place, **known).returncode == 0 and not (stranger.parent / "scorep_jupyter").exists()

@@ -227,7 +227,7 @@ def test_installed_under_the_names_of_todays_kernel(tmp_path):
     specs = {p.name: json.loads((p / "kernel.json").read_text())["display_name"] for p in kernels.iterdir()}
     assert specs == {"scorep_jupyter": "Score-P_Python", "scorep-python": "scorep-python"}
     refused = spartito("install", "--score-p", "--name", "x", cwd=tmp_path)
-    assert refused.returncode and "--score-p has names of its own" in refused.stderr
+    assert refused.returncode and "--score-p sets the names of the kernel" in refused.stderr
     with notebook.Kernel(tmp_path, "scorep-python", [kernels], environment()) as kernel:
         cell = kernel.ok("%%execute_with_scorep\nimport scorep\nscorep.__spartito__")
         assert cell.value == "True" and is_ours(cell.outputs[-1])

@@ -392,7 +392,7 @@ except ValueError as e:
 def test_labels_change_while_the_program_runs(hook, measured):
     model, printed = measured(CHANGED, "--hook", hook)
     assert {name: n for name, n in visits(model).items() if name[0] == "f"} == {"f": 2, "f(n=1)": 1, "f:5": 1}
-    assert printed == "label: 'argsx' is none of args, file, path, line\n"
+    assert printed == "label: 'argsx' is not one of args, file, path, line\n"
 
 
 def test_every_output_has_the_labels(measured, tmp_path):
@@ -407,7 +407,7 @@ def test_every_output_has_the_labels(measured, tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--label", "arg"], "--label: 'arg' is none of args, file, path, line; did you mean args?"),
+        (["--label", "arg"], "--label: 'arg' is not one of args, file, path, line; did you mean args?"),
         (["--label-repr", "a-b"], "--label-repr: 'a-b' is no name of a type"),
         (["--label-limit", "x"], "--label-limit: 'x' is not a whole number"),
     ],

@@ -398,7 +398,7 @@ def test_a_program_without_room_for_a_file_is_named_once(spartito, tmp_path):
                "resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"
                "print(status)\n")
     done = run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
-    said = "a process was not recorded: it had no room to write why"
+    said = "a process was not recorded: it had no space to write the reason"
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", f"spartito: {said}\n")
     info = analyse.Model(str(tmp_path / "x")).info()
     (pid,) = (p["pid"] for p in info["processes"])

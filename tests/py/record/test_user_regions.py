@@ -380,7 +380,7 @@ def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
         ("start('x', when_full='halt')", "ValueError: when_full: 'halt' is neither flush nor stop"),
         ("start('x', filter=['numpy'])", "ValueError: filter: 'numpy' does not begin with +"),
         ("start('x', filter='-re:(')", "ValueError: filter: '(' is no regular expression"),
-        ("start('x', hook='magic')", "ValueError: hook: 'magic' is none of the hooks"),
+        ("start('x', hook='magic')", "ValueError: hook: 'magic' is not one of the hooks"),
         ("start('program.py')", "OSError"),
         ("start('/proc/spartito')", "OSError"),
         ("start('x'); spartito.start('y')", "ValueError: measuring already"),

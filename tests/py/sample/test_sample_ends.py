@@ -123,7 +123,7 @@ def attach(tmp_path, how):
 def test_attached_to_a_process_that_is_killed(tmp_path):
     known, info, process, _ = attach(tmp_path, lambda p, attached: p.kill())
     assert (known["attached"], known["status"]) == ("ended", None) and known["end"] >= known["start"]
-    assert "ended with  not recorded: the process ended, but only who started it knows how\n" in info.stdout
+    assert "ended with  not recorded: only the parent process knows how it ended\n" in info.stdout
     assert process["end"] == "normal" and "sample_ended" not in process["meta"]
 
 

@@ -151,7 +151,7 @@ def test_nothing_off_and_costly():
     assert text[0].startswith("30 % of 1.000 s is spent in m:f")
     assert text[1:] == [
         "For 60 % of the time recording was off.",
-        "Measuring took about 25 % of it: functions called very often look longer than they are.",
+        "Measuring took about 25 % of it: functions called very often appear longer than they are.",
     ]
 
 
@@ -181,7 +181,7 @@ def test_damage_is_told_once(tmp_path):
     problems = model.info()["problems"]
     found = facts.facts(model, str(tmp_path), {})
     damage = [text for text in found["lost"] if text.startswith("damaged: ")]
-    assert len(problems) == 8 and len(damage) == 7 and "more place" in damage[-1]
+    assert len(problems) == 8 and len(damage) == 7 and "more location" in damage[-1]
     assert len(found["problems"]) == 2 and not any(p in text for p in found["problems"] for text in found["lost"])
 
 

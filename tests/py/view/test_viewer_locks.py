@@ -89,7 +89,7 @@ def answer(directory):
 
 def test_the_answer_is_what_the_model_says(recorded, found):
     meta = answer(recorded)
-    assert meta["hidden"] == 0 and meta["circles"] == []
+    assert meta["hidden"] == 0 and meta["deadlocks"] == []
 
     def plain(wait, stack, holder_stack):
         return (wait["location"], wait["holder"], wait["count"], wait["time"], tuple(stack), tuple(holder_stack))
@@ -139,11 +139,11 @@ def test_waits_are_summed_up_by_call_path_and_by_who_waited_for_whom(viewer, fou
     view = viewer.ready()
     expected = summed(found, lambda w: (tuple(w["stack"]), w["file"], w["line"]))
     assert [row[3] for row in view["sums"]] == pytest.approx(expected[:20])
-    viewer.page.evaluate(choose % "Who for whom")
+    viewer.page.evaluate(choose % "Waiter and holder")
     view = viewer.ready()
     assert [row[3] for row in view["sums"]] == pytest.approx(summed(found, lambda w: (w["location"], w["holder"]))[:20])
     assert any(row[:2] == ["contender", "holder"] for row in view["sums"])
-    assert viewer.page.evaluate(f"{ROWS}.some((row) => row.textContent.includes('nobody, or not known'))")
+    assert viewer.page.evaluate(f"{ROWS}.some((row) => row.textContent.includes('none, or not known'))")
 
 
 def test_a_click_on_what_was_waited_for_shows_its_waits(viewer):
@@ -177,10 +177,10 @@ def test_threads_that_wait_for_each_other_are_told(tmp_path, tmp_path_factory):
     v = Viewer(directory, tmp_path_factory.mktemp("browser"))
     try:
         view = v.open("view=locks")
-        assert view["circles"][0] == "deadlock at the end: 2 threads wait for each other" and len(view["circles"]) == 3
+        assert view["deadlocks"][0] == "deadlock at the end: 2 threads wait for each other" and len(view["deadlocks"]) == 3
         assert "first waits for Lock made at" in v.page.evaluate("document.querySelector('.note').textContent")
-        rings = view["rings"]
-        assert len(rings) == 1 and {name for name, _ in rings[0]} == {"first", "second"}
+        cycles = view["cycles"]
+        assert len(cycles) == 1 and {name for name, _ in cycles[0]} == {"first", "second"}
         ring = v.page.evaluate("document.querySelector('.ring').getAttribute('aria-label')")
         assert "first waits for Lock made at" in ring and ", which second holds" in ring and ", which first holds" in ring
         assert v.page.evaluate("[...document.querySelectorAll('.ring path[marker-end]')].length") == 2

@@ -224,7 +224,7 @@ CHOOSE = """(text => {
 
 def test_numbers_in_all_and_sums(viewer, model):
     viewer.open("view=metrics&metric=ru_minflt")
-    viewer.page.evaluate(f"{CHOOSE}('In all')")
+    viewer.page.evaluate(f"{CHOOSE}('Sum')")
     viewer.page.wait_for("window.spartito.state().view.rates === false")
     view = viewer.view()
     assert view["high"] == max(line["value"][-1] for line in view["lines"])

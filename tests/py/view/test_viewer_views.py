@@ -295,9 +295,9 @@ def test_what_a_range_does_not_narrow_is_said(viewer, model):
     notes = "[...document.querySelectorAll('main .note')].map(e => e.textContent).join(' ')"
     for view in ("tasks", "io", "source"):
         viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}&begin=0&end={end}")
-        assert "not told apart by the selected range of time" in viewer.page.evaluate(notes), view
+        assert "not known separately for the selected range of time" in viewer.page.evaluate(notes), view
         shown = viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}")
-        assert "told apart" not in viewer.page.evaluate(notes), view
+        assert "known separately" not in viewer.page.evaluate(notes), view
         assert view != "tasks" or shown["tasks"] == len(model.tasks()["tasks"])
     assert viewer.open(f"view=tasks&begin=0&end={end}")["tasks"] == 0  # before the first
 
@@ -308,7 +308,7 @@ def test_the_help_of_keys(viewer):
     assert viewer.page.evaluate(box) is False
     viewer.key("?")
     text = viewer.page.evaluate(box)
-    assert "opens the way of most time" in text and "search" in text and "from row to row" in text
+    assert "opens the path with the most time" in text and "search" in text and "from row to row" in text
     viewer.key("?")
     assert viewer.page.evaluate(box) is False
     viewer.focus("input[type=search]")

@@ -220,11 +220,11 @@ def test_another_thread_releases(spartito, tmp_path):
     wait = waits.one(line_of(text, "wait"))
     assert (wait["count"], out) == (1, "True\n")
     assert waits.name(wait["holder"]) == "MainThread"
-    assert waits.found["circles"] == []
+    assert waits.found["deadlocks"] == []
 
 
 def test_keyboard_interrupt(spartito, tmp_path):
-    """Ctrl-C ends a wait as without us; where it was one in a circle, that is told."""
+    """Ctrl-C ends a wait as without us; where it was part of a deadlock cycle, that is reported."""
     text = """
     import os, signal, threading
     from asleep import until_asleep
@@ -255,10 +255,10 @@ def test_keyboard_interrupt(spartito, tmp_path):
         assert out == "interrupted True True\n"
         waits = Waits(model)
         assert waits.one(line_of(text, "wait"))["count"] == 1
-        assert len(waits.found["circles"]) == expected
-    (circle,) = waits.found["circles"]
-    assert circle["interrupted"]
-    assert [waits.name(link["location"]) for link in circle["links"]] == ["MainThread", "other"]
+        assert len(waits.found["deadlocks"]) == expected
+    (cycle,) = waits.found["deadlocks"]
+    assert cycle["interrupted"]
+    assert [waits.name(link["location"]) for link in cycle["links"]] == ["MainThread", "other"]
 
 
 def test_fork_while_a_lock_is_held(spartito, tmp_path):
@@ -519,7 +519,7 @@ def test_a_queue_in_the_middle_of_itself(spartito, tmp_path):
     model, _ = recorded(spartito, tmp_path, text, status=3)
     waits = Waits(model)
     assert not waits.one(line_of(text, "put"))["news"]
-    ((link,),) = [c["links"] for c in waits.found["circles"]]
+    ((link,),) = [c["links"] for c in waits.found["deadlocks"]]
     assert link["location"] == waits.one(line_of(text, "put"))["holder"]
 
 
@@ -554,7 +554,7 @@ def test_join_with_a_timeout_is_no_deadlock(spartito, tmp_path):
     model, _ = recorded(spartito, tmp_path, text, status=3)
     waits = Waits(model)
     assert waits.one(line_of(text, "join"))["timed"]
-    assert waits.found["circles"] == []
+    assert waits.found["deadlocks"] == []
 
 
 def test_where_functions_are_not_recorded(spartito, tmp_path):

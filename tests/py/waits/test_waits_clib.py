@@ -198,7 +198,7 @@ def test_threads_that_begin_while_others_wait(spartito, tmp_path, library):
 
 
 def test_a_deadlock(spartito, tmp_path, library):
-    """Mutexes of C that two threads take in different order; and one with a lock of Python's in the circle."""
+    """Mutexes of C that two threads take in different order; and one with a lock of Python's in the cycle."""
     text = program(library, """
     c.mutex_new.restype = ctypes.c_void_p
     c.mutex_lock.argtypes = [ctypes.c_void_p]
@@ -224,9 +224,9 @@ def test_a_deadlock(spartito, tmp_path, library):
     """)
     model, _ = recorded(spartito, tmp_path, text, status=3)
     waits = Waits(model)
-    (circle,) = waits.found["circles"]
-    assert {waits.name(link["location"]) for link in circle["links"]} == {"one", "two", "three"}
-    assert {waits.locks[link["lock"]]["kind"] for link in circle["links"]} == {"mutex", "lock"}
+    (cycle,) = waits.found["deadlocks"]
+    assert {waits.name(link["location"]) for link in cycle["links"]} == {"one", "two", "three"}
+    assert {waits.locks[link["lock"]]["kind"] for link in cycle["links"]} == {"mutex", "lock"}
     for mark in ("one", "two", "three"):
         (wait,) = waits.at(line_of(text, mark))
         assert wait["open"] and wait["holder"] is not None

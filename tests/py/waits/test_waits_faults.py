@@ -225,7 +225,7 @@ def test_without_the_option_nothing_is_taken(spartito, tmp_path):
     done = run(spartito, "run", "-q", "-o", tmp_path / "x", "--", sys.executable, "program.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     model = Model(str(tmp_path / "x"))
-    assert model.locks() == {"locks": [], "waits": [], "circles": [], "awaits": []}
+    assert model.locks() == {"locks": [], "waits": [], "deadlocks": [], "awaits": []}
     assert "wait_time" not in [m["name"] for m in model.info()["metrics"]]
 
 

@@ -33,12 +33,12 @@ print(os.getpid(), flush=True)
 """
 
 
-def check_circle(waits, n, text):
-    (circle,) = waits.found["circles"]
-    assert not circle["interrupted"]
-    names = [waits.name(link["location"]) for link in circle["links"]]
+def check_cycle(waits, n, text):
+    (cycle,) = waits.found["deadlocks"]
+    assert not cycle["interrupted"]
+    names = [waits.name(link["location"]) for link in cycle["links"]]
     assert sorted(names) == [f"number {i}" for i in range(n)]
-    for i, link in enumerate(circle["links"]):
+    for i, link in enumerate(cycle["links"]):
         held = waits.locks[link["lock"]]
         assert waits.name(held["holder"]) == names[(i + 1) % n]
         assert held["holder_stack"][-1] == "__main__:work"
@@ -70,7 +70,7 @@ def test_deadlock(spartito, tmp_path, n, number):
         hung.wait()
     assert f"deadlock at the end: {n} threads wait for each other\n" in err
     waits = Waits(Model(str(tmp_path / "x")))
-    check_circle(waits, n, text)
+    check_cycle(waits, n, text)
     report = run(spartito, "report", "waits", tmp_path / "x")
     assert (report.returncode, report.stdout.split("\n")[0]) == (0, f"deadlock at the end: {n} threads wait for each other")
 
@@ -84,7 +84,7 @@ def test_report(spartito, tmp_path):
     assert row.split()[2] == "3"
     assert "holder in __main__:hold" in row
     known = json.loads(run(spartito, "report", "waits", "--json", tmp_path / "x").stdout)
-    assert (known["report"], known["circles"]) == ("waits", [])
+    assert (known["report"], known["deadlocks"]) == ("waits", [])
     assert {"lock", "sleep"} <= {w["kind"] for w in known["waits"]}
 
 

@@ -298,7 +298,7 @@ def test_balance_of_ranks_leaves_mpi_out(tmp_path):
     line = summary.balance(info)[0]
     work = {i: sum(t["busy"] - t["mpi"] for t in info["locations"] if t["process"] == i) for i in range(RANKS)}
     assert line.startswith(f"{RANKS} ranks outside of MPI: balance ")
-    assert f"most {seconds(max(work.values()))} in rank " in line
+    assert f"maximum {seconds(max(work.values()))} in rank " in line
 
 
 def test_rank_without_mpi(tmp_path):

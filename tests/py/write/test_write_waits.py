@@ -240,7 +240,7 @@ def test_slices_say_what_and_who(made, trace):
     assert len(waits) == 2
     for s in waits:
         assert re.fullmatch(r"waiting for Lock made at program.py:4(?: #\d)?", s.name)
-        assert s.notes["held by"] == "holder" and s.notes["which got it in"] == "__main__:hold"
+        assert s.notes["held by"] == "holder" and s.notes["which acquired it in"] == "__main__:hold"
         assert s.notes["made in"].endswith("program.py") and s.notes["at line"] == 4
         assert "ended" not in s.notes
     assert [s.notes["ended"] for s in slices_at(trace, line_of(made.text, "timed"))] == ["without it"] * 3
@@ -257,7 +257,7 @@ def test_arrows(made, trace):
     assert len(mine) >= 3  # one more each where the second thread is slow to let the semaphore's lock go
     for ends in arrows:
         assert len(ends) == 2 and ends[0][2] <= ends[1][2] and ends[0][1] != ends[1][1]
-    named = [n["lock"] for n in (e.notes for e in trace.instants("lock got"))]
+    named = [n["lock"] for n in (e.notes for e in trace.instants("lock acquired"))]
     assert len(named) == len(trace.instants("lock released")) == len(arrows)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that wait for each other, as a circle: from each an arrow to the one that holds what it waits for.
+// A deadlock cycle: from each an arrow to the one that holds what it waits for.
 
 const WIDE = 760; // px
 const HIGH = 190;

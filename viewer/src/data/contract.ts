@@ -997,9 +997,9 @@ export interface Locks {
   /** names of functions, outermost first */
   stacks: string[][];
   /** lines about threads that wait for each other */
-  circles: string[];
+  deadlocks: string[];
   /** the same: each waits for the lock, which the next one holds */
-  rings: {
+  cycles: {
     location: number;
     lock: string;
   }[][];
@@ -1008,16 +1008,16 @@ export interface Locks {
 export interface Waited {
   name: string;
   /** how often it was acquired; 0: not known */
-  got: number;
-  /** for how long it was held since somebody first waited for it (s) */
+  acquired: number;
+  /** hold time since the first wait for it (s) */
   held: number;
 }
-/** Waits of one thread at one place for one object while one thread, or nobody, held it. */
+/** Waits of one thread at one source location for one object with one lock holder, or none. */
 export interface LockWait {
   /** index in objects */
   object: number;
   location: number;
-  /** location; null: nobody, or not known */
+  /** location; null: none, or not known */
   holder: number | null;
   /** index in stacks */
   stack: number;

@@ -18,9 +18,9 @@ export interface SumRow {
 }
 
 export const SUMS = {
-  waits: { title: "Single waits", hint: "Each thread, place, object and holder", key: undefined },
+  waits: { title: "Single waits", hint: "Each thread, call path, object and lock holder", key: undefined },
   paths: { title: "Call paths", hint: "Where threads waited", key: (w: LockWait): string => `${w.stack} ${w.at}` },
-  threads: { title: "Who for whom", hint: "Which thread waited for what another one held", key: (w: LockWait): string => `${w.location} ${w.holder}` },
+  threads: { title: "Waiter and holder", hint: "Which thread waited for a lock, and which thread held it", key: (w: LockWait): string => `${w.location} ${w.holder}` },
 } as const;
 export type By = keyof typeof SUMS;
 export const byObject = (w: LockWait): string => String(w.object);

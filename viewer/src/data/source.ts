@@ -92,7 +92,7 @@ export class ServerSource implements Source {
     } catch {
       throw new Error("The server does not answer. Is `spartito view` still running in its terminal?");
     }
-    if (answer.redirected) throw new Error("You are to log in again (to Jupyter?). Load this page anew.");
+    if (answer.redirected) throw new Error("You are to log in again (to Jupyter?). Reload this page.");
     if (!answer.ok) throw new Error(new TextDecoder().decode(buffer).trim() || `The server answers ${answer.status}.`);
     this.count(key, buffer.byteLength);
     return parse(buffer);

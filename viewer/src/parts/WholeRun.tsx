@@ -8,5 +8,5 @@ export function WholeRun({ what, ranks = false }: { what: string; ranks?: boolea
   const of = [];
   if (begin !== undefined || end !== undefined) of.push("range of time");
   if (ranks && (process !== undefined || location !== undefined)) of.push(location === undefined ? "process" : "thread");
-  return of.length ? <p class="note">{`${what} are those of the whole run: they are not told apart by the selected ${of.join(" and ")}.`}</p> : null;
+  return of.length ? <p class="note">{`${what} are those of the whole run: they are not known separately for the selected ${of.join(" and ")}.`}</p> : null;
 }

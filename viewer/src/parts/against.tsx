@@ -81,7 +81,7 @@ export function useUncompared(problem?: string): string | undefined {
   if (!facts.has.compare) return undefined;
   if (begin !== undefined || end !== undefined) return "A range of time has no counterpart in the other run: this is the run itself.";
   if (!problem) return undefined;
-  return /^(the|no) /.test(problem) ? `${problem[0]!.toUpperCase()}${problem.slice(1)}.` : `The other run cannot stand beside it: ${problem}.`;
+  return /^(the|no) /.test(problem) ? `${problem[0]!.toUpperCase()}${problem.slice(1)}.` : `The other run cannot be compared with it: ${problem}.`;
 }
 
 /** Says it above a view. */
@@ -118,7 +118,7 @@ export function OneRun() {
   if (!against) return null;
   return (
     <p class="note onerun">
-      This is the run itself. Moments of two runs cannot be compared; the other one's are shown by <code>spartito view {against.directory}</code>.
+      This is the run itself. Points in time of two runs cannot be compared; the other one's are shown by <code>spartito view {against.directory}</code>.
     </p>
   );
 }

@@ -180,7 +180,7 @@ export class StateBands implements Bands {
     const cell = this.cell(location, moment);
     const on: [string, string] = ["on", locationLabel(this.facts, location)];
     const at: [string, string] = ["at", momentText(moment, pixel)];
-    if (!cell || cell.shares.every((share) => share === 0)) return { title: "not looked at here", pairs: [on, at] };
+    if (!cell || cell.shares.every((share) => share === 0)) return { title: "no sample here", pairs: [on, at] };
     const most = cell.shares.indexOf(Math.max(...cell.shares));
     const names = (this.path(location, moment) ?? []).map((region) => this.regions.names[region] ?? "");
     const stack = names.length > FRAMES ? [`${count(names.length - FRAMES)} callers`, ...names.slice(-FRAMES)] : names;

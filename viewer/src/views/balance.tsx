@@ -83,7 +83,7 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
           width: "88px",
           hint: "Of the mean, against the other run; sorted by seconds",
           cell: (row) => (Number.isNaN(was[row]) ? "–" : changeOf(changed(row))),
-          full: (row) => (Number.isNaN(was[row]) ? "not told apart in the other run" : both(timeText, changed(row))),
+          full: (row) => (Number.isNaN(was[row]) ? "not known separately in the other run" : both(timeText, changed(row))),
         },
       ]
     : [];
@@ -93,9 +93,9 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
     number("mean", "Mean", (row) => at(row).mean, `Over all ${spread.over}, those where it did not run included`),
     ...beside,
     number("std", "Std", (row) => at(row).std, "Standard deviation"),
-    number("min", "Min", (row) => at(row).min, "Where it took least"),
+    number("min", "Min", (row) => at(row).min, "Shortest time of one"),
     { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit) },
-    number("max", "Max", (row) => at(row).max, "Where it took most"),
+    number("max", "Max", (row) => at(row).max, "Longest time of one"),
     { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit) },
     { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "What could be gained by spreading it evenly"), width: "132px" },
     { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
@@ -236,7 +236,7 @@ function Balance() {
 export const balance: View = {
   id: "balance",
   title: "Balance",
-  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to hold against each other. Ranks of MPI, processes and threads are compared here.",
+  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to compare. Ranks of MPI, processes and threads are compared here.",
   component: Balance,
   keys: [
     ["↑ ↓  Page Up  Page Down", "from bar to bar"],

@@ -65,7 +65,7 @@ function columnsOf(
       id: "excl",
       title: weight.metric ? weight.self : "Self time",
       unit: unit.name,
-      hint: "In the function itself; below it the part that came by this caller",
+      hint: "In the function itself; below it the part that was called by this caller",
       width: "110px",
       cell: (node) => weight.cell(excl(node), unit),
     },
@@ -134,7 +134,7 @@ function BottomUpView() {
     <>
       <Toolbar says={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
         <Weigh />
-        <span class="soft">→ opens callers, ← closes, * opens the way of most time</span>
+        <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>
           Close all
         </button>
@@ -174,6 +174,6 @@ export const bottomup: View = {
   keys: [
     ["→", "opens the callers of a row"],
     ["←", "closes them, or goes to the row they belong to"],
-    ["*", "opens the way of most time"],
+    ["*", "opens the path with the most time"],
   ],
 };

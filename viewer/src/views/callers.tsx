@@ -39,7 +39,7 @@ function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Reg
       <b>{nameOf(regions, region, tree.hidden[spot.row]!)}</b>
       <Pairs
         of={[
-          [spot.half === "up" ? `${weight.name} by this way` : weight.total, `${weight.show(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
+          [spot.half === "up" ? `${weight.name} by these callers` : weight.total, `${weight.show(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
           spot.half === "down" && region !== NONE && [weight.self, weight.show(tree.excl[spot.row]!)],
           tree.visits[spot.row]! > 0 && ["calls", count(tree.visits[spot.row]!)],
           tree.base !== undefined && ["against the other run", both(weight.show.bind(weight), { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],

@@ -66,7 +66,7 @@ function Functions({ critical, before, regions }: { critical: Critical; before: 
         time: true,
         value: (r) => r.at_least,
       },
-      { id: "most", title: "at most", hint: "Where nothing else comes to lie on the path", width: "110px", time: true, value: (r) => r.at_most },
+      { id: "most", title: "at most", hint: "If nothing else moves onto the critical path", width: "110px", time: true, value: (r) => r.at_most },
     ],
     [critical, before, regions],
   );
@@ -143,7 +143,7 @@ function words(critical: Critical, before: Before | undefined, facts: Facts): st
   const best = critical.locations.reduce((at, v, i) => (v > critical.locations[at]! ? i : at), 0);
   const share = (critical.locations[best] ?? 0) / critical.length;
   const against = before ? ` (against the other run ${both(time, { now: critical.length, before: before.length })})` : "";
-  return `The run's ${time(critical.length)}${against} are ${percent(share)} the time of ${placeName(facts, best)}; the path changes its place ${count(critical.jumps)} times`;
+  return `The run's ${time(critical.length)}${against} are ${percent(share)} the time of ${placeName(facts, best)}; the path changes between them ${count(critical.jumps)} times`;
 }
 
 export function CriticalView() {
@@ -164,7 +164,7 @@ export function CriticalView() {
         <b>{words(critical, before, facts)}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />
-      <WholeRun what="Functions and places on the path" ranks />
+      <WholeRun what="Functions, ranks and threads on the path" ranks />
       <div class="halves">
         <div class="pane wide">
           <Functions critical={critical} before={before} regions={regions.data} />

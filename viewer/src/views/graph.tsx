@@ -279,6 +279,6 @@ export const graph: View = {
     ["+ −", "zoom"],
     ["0", "the whole graph"],
     ["Enter", "callers and callees of the function"],
-    ["Escape", "gives up the function"],
+    ["Escape", "clears the function"],
   ],
 };

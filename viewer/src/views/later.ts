@@ -62,7 +62,7 @@ const tasks: View = {
   id: "tasks",
   asMeasured: true,
   title: "Tasks",
-  available: (facts) => facts.has.tasks || "No tasks were recorded. Those of asyncio and trio are, where their coroutines are not left out by a filter.",
+  available: (facts) => facts.has.tasks || "No tasks were recorded. Those of asyncio and trio are, unless a filter leaves out their coroutines.",
   component: later("tasks"),
 };
 

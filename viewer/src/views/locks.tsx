@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks and waits: who waited for what, and who held it meanwhile.
+// Locks and waits: waiters, what they waited for, and lock holders.
 import { useMemo, useState } from "preact/hooks";
 import { colourOf } from "../draw/curvedraw";
 import type { Facts, Regions } from "../data/facts";
@@ -41,7 +41,7 @@ function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
   };
   return (
     <div class="canvas flow" ref={box}>
-      <svg width={width} height={height} role="img" aria-label="Who waited for what, and who held it; the tables below say the same.">
+      <svg width={width} height={height} role="img" aria-label="Waiters, what they waited for, and lock holders; the tables below have the same numbers.">
         {flow.ribbons.map((r) => {
           const [from, to] = [x[r.step] + BAR, x[r.step + 1]!];
           const middle = (from + to) / 2;
@@ -83,9 +83,9 @@ function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly
       { id: "what", title: "Waited for", width: "minmax(120px, 1fr)", value: (r) => of(r).name },
       { id: "time", title: "Waited", width: "100px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
       { id: "count", title: "Waits", width: "64px", value: (r) => r.count, cell: (r) => count(r.count) },
-      { id: "threads", title: "By", hint: "So many threads", width: "44px", value: (r) => r.threads, cell: (r) => count(r.threads) },
-      { id: "got", title: "Got", hint: "How often it was got", width: "56px", value: (r) => of(r).got, cell: (r) => (of(r).got ? count(of(r).got) : "–") },
-      { id: "held", title: "Held", hint: "Since somebody first waited for it", width: "88px", time: true, value: (r) => of(r).held },
+      { id: "threads", title: "By", hint: "Number of threads", width: "44px", value: (r) => r.threads, cell: (r) => count(r.threads) },
+      { id: "acquired", title: "Acquired", hint: "Number of acquisitions", width: "84px", value: (r) => of(r).acquired, cell: (r) => (of(r).acquired ? count(of(r).acquired) : "–") },
+      { id: "held", title: "Held", hint: "Hold time since the first wait for it", width: "88px", time: true, value: (r) => of(r).held },
     ],
     [locks, rows],
   );
@@ -100,8 +100,8 @@ function Where({ locks, waits, facts, regions }: { locks: Locks; waits: readonly
     () => [
       { id: "where", title: "Where", width: "minmax(200px, 1fr)", value: (w) => shortStack(stack(w)), full: (w) => [...stack(w), w.at].join("\n→ ") },
       { id: "what", title: "For", width: "minmax(120px, 0.6fr)", value: (w) => locks.objects[w.object]!.name },
-      { id: "who", title: "Who waited", width: "110px", value: (w) => placeName(facts, w.location) },
-      { id: "holder", title: "Held by", width: "minmax(110px, 0.6fr)", value: holder, full: (w) => (locks.stacks[w.holder_stack] ?? []).join("\n→ ") },
+      { id: "who", title: "Waiter", width: "110px", value: (w) => placeName(facts, w.location) },
+      { id: "holder", title: "Lock holder", width: "minmax(110px, 0.6fr)", value: holder, full: (w) => (locks.stacks[w.holder_stack] ?? []).join("\n→ ") },
       { id: "time", title: "Time", width: "110px", time: true, value: (w) => w.time, bar: (w) => w.time / most },
       { id: "longest", title: "Longest", width: "92px", time: true, value: (w) => w.longest },
       { id: "count", title: "Waits", width: "92px", value: (w) => w.count, cell: (w) => `${count(w.count)}${w.open ? ", not ended" : ""}` },
@@ -123,7 +123,7 @@ interface SumsProps {
 function Sums({ locks, rows, by, facts, regions }: SumsProps) {
   const stack = (row: SumRow): string[] => locks.stacks[row.of.stack] ?? [];
   const most = rows[0]?.time ?? 0;
-  const holder = (row: SumRow): string => (row.of.holder === null ? "nobody, or not known" : placeName(facts, row.of.holder));
+  const holder = (row: SumRow): string => (row.of.holder === null ? "none, or not known" : placeName(facts, row.of.holder));
   const columns: RowColumn<SumRow>[] = useMemo(
     () => [
       ...(by === "paths"
@@ -132,10 +132,10 @@ function Sums({ locks, rows, by, facts, regions }: SumsProps) {
             { id: "threads", title: "Threads", width: "72px", value: (r: SumRow) => r.threads, cell: (r: SumRow) => count(r.threads) },
           ]
         : [
-            { id: "who", title: "Who waited", width: "minmax(140px, 1fr)", value: (r: SumRow) => placeName(facts, r.of.location) },
-            { id: "holder", title: "While it was held by", width: "minmax(140px, 1fr)", value: holder },
+            { id: "who", title: "Waiter", width: "minmax(140px, 1fr)", value: (r: SumRow) => placeName(facts, r.of.location) },
+            { id: "holder", title: "Lock holder", width: "minmax(140px, 1fr)", value: holder },
           ]),
-      { id: "objects", title: "For", hint: "So many things", width: "64px", value: (r) => r.objects, cell: (r) => count(r.objects) },
+      { id: "objects", title: "For", hint: "Number of objects", width: "64px", value: (r) => r.objects, cell: (r) => count(r.objects) },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
       { id: "longest", title: "Longest", width: "92px", time: true, value: (r) => r.longest },
       { id: "count", title: "Waits", width: "92px", value: (r) => r.count, cell: (r) => count(r.count) },
@@ -164,8 +164,8 @@ export function LocksView() {
   useReport(() => ({
     ready: Boolean(locks && regions.data),
     total,
-    circles: locks?.circles,
-    rings: locks?.rings.map((ring) => ring.map(({ location, lock }) => [placeName(facts, location), lock])),
+    deadlocks: locks?.deadlocks,
+    cycles: locks?.cycles.map((cycle) => cycle.map(({ location, lock }) => [placeName(facts, location), lock])),
     sums: sums.slice(0, 20).map((row) => [placeName(facts, row.of.location), row.of.holder === null ? null : placeName(facts, row.of.holder), shortStack(locks!.stacks[row.of.stack] ?? []), row.time, row.count, row.threads]),
     objects: locks && rows.map((r) => [locks.objects[r.of.object]!.name, r.time, r.count, r.threads]),
     waits: waits.slice(0, 20).map((w) => [locks!.objects[w.object]!.name, placeName(facts, w.location), w.holder === null ? null : placeName(facts, w.holder), w.time, w.count]),
@@ -175,15 +175,15 @@ export function LocksView() {
     <>
       <Toolbar says="A click on what was waited for shows its waits alone; one on a thread selects it">
         <Choice label="Waits by" value={by} options={Object.entries(SUMS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setBy(value as By)} />
-        <b>{`${time(total)} waited, for ${count(rows.length)} things`}</b>
+        <b>{`${time(total)} waited for ${count(rows.length)} objects`}</b>
       </Toolbar>
-      {locks.circles.length > 0 && (
+      {locks.deadlocks.length > 0 && (
         <p class="note problem" style={{ whiteSpace: "pre-wrap" }}>
-          {locks.circles.join("\n")}
+          {locks.deadlocks.join("\n")}
         </p>
       )}
-      {locks.rings.map((ring, i) => (
-        <Ring key={i} names={ring.map(({ location }) => placeName(facts, location))} locks={ring.map(({ lock }) => lock)} />
+      {locks.cycles.map((cycle, i) => (
+        <Ring key={i} names={cycle.map(({ location }) => placeName(facts, location))} locks={cycle.map(({ lock }) => lock)} />
       ))}
       {locks.hidden > 0 && <p class="note">{`${count(locks.hidden)} shorter waits are not listed; spartito report waits --limit 0 lists them.`}</p>}
       <WholeRun what="Waits" />

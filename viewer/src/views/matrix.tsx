@@ -27,7 +27,7 @@ function remarks(meta: Columns<"matrix">["meta"]): string {
     ["unmatched_receives", "receives without a send"],
     ["unmeasured", "with a side that was not measured"],
     ["cancelled", "cancelled"],
-    ["early", "that came before they were sent, by the clocks"],
+    ["early", "that arrived before they were sent, by the clocks"],
   ] as const;
   return named
     .filter(([name]) => meta[name] > 0)
@@ -65,7 +65,7 @@ function Shown({ columns, base, facts }: { columns: Columns<"matrix">; base: Ans
       <Toolbar says={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
         <Choice label="Quantity" value={quantity} options={OPTIONS} onChange={(value) => setQuantity(value as Quantity)} />
         {compared && <PaintChoice paint={paint} onPaint={setPaint} plain="Amount" absolute="Change" />}
-        {matrix.elsewhere > 0 && <span>{`${count(matrix.elsewhere)} messages of the other run were between ranks that are not here`}</span>}
+        {matrix.elsewhere > 0 && <span>{`${count(matrix.elsewhere)} messages of the other run were between ranks that this run does not have`}</span>}
       </Toolbar>
       <Uncompared problem={base.problem} />
       {matrix.total("messages") > 0 || compared ? (
@@ -81,7 +81,7 @@ function Shown({ columns, base, facts }: { columns: Columns<"matrix">; base: Ans
           }}
         />
       ) : (
-        <Empty title="No messages">None were sent from one rank to another in the time that is selected. Collective operations are not in the matrix.</Empty>
+        <Empty title="No messages">No rank sent a message to another in the selected time. Collective operations are not in the matrix.</Empty>
       )}
     </div>
   );

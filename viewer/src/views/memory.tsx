@@ -147,7 +147,7 @@ function Sites({ memory, rows, what, by, regions }: SitesProps) {
       ...(what === "left"
         ? [
             { id: "growing", title: "Kept growing", hint: "Became ever more until the end", width: "110px", value: (s: Site) => s.growing_bytes, cell: (s: Site) => bytes(s.growing_bytes) },
-            { id: "cache", title: "Soon complete", hint: "Came in a short time, as what a cache keeps", width: "110px", value: (s: Site) => s.cache_bytes, cell: (s: Site) => bytes(s.cache_bytes) },
+            { id: "cache", title: "Soon complete", hint: "Allocated in a short time, as by a cache", width: "110px", value: (s: Site) => s.cache_bytes, cell: (s: Site) => bytes(s.cache_bytes) },
           ]
         : []),
     ],

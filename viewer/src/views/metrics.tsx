@@ -149,7 +149,7 @@ function Picture({ subject, lines, span, whole }: SheetProps) {
   return (
     <div class="split curves">
       <Canvas
-        label={`${subject.title} over time. Left and right move along the time, up and down go through ${count(lines.curves.length)} lines, Enter selects a thread, a drag selects a range of time, Escape gives it up.`}
+        label={`${subject.title} over time. Left and right move along the time, up and down go through ${count(lines.curves.length)} lines, Enter selects a thread, a drag selects a range of time, Escape clears it.`}
         spoken={spoken}
         draw={draw}
         cursor="crosshair"
@@ -252,7 +252,7 @@ function Metrics() {
             value={grown}
             options={[
               { value: "rate", title: "Per second", hint: "How fast it grows" },
-              { value: "grown", title: "In all", hint: "How far it has come since the thread began" },
+              { value: "grown", title: "Sum", hint: "Sum since the thread began" },
             ]}
             onChange={setGrown}
           />
@@ -273,8 +273,8 @@ function Metrics() {
       {facts.locations.length > MOST && subject.metric && (
         <p class="note">
           {facts.file
-            ? `The sum of all ${count(facts.locations.length)} threads, whatever is selected: this file holds no lines of their own.`
-            : `The sum of what is selected: of ${count(facts.locations.length)} threads no lines of their own are drawn. Select one to see it alone.`}
+            ? `The sum of all ${count(facts.locations.length)} threads, whatever is selected: this file has no separate lines.`
+            : `The sum of what is selected: of ${count(facts.locations.length)} threads no separate lines are drawn. Select one to see it alone.`}
         </p>
       )}
       {shown.curves.length ? (
@@ -298,6 +298,6 @@ export const metrics: View = {
     ["← →  Page Up  Page Down  Home  End", "along the time"],
     ["↑ ↓", "from line to line"],
     ["Enter", "selects the thread"],
-    ["Escape", "gives up thread and range of time"],
+    ["Escape", "clears thread and range of time"],
   ],
 };

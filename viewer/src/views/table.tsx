@@ -91,7 +91,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
   const again: Column = {
     id: "resumed",
     title: "resumed",
-    hint: "How often a call of a generator or coroutine went on where it had stopped",
+    hint: "How often a generator or coroutine was resumed",
     width: room(92, count(largest(resumed ?? []))),
     cell: (row) => count(resumed![row]!),
   };

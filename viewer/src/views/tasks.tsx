@@ -113,7 +113,7 @@ function notes(tasks: Tasks): string {
   if (never) parts.push(`${count(never)} were created, but never begun`);
   if (handed.given)
     parts.push(
-      `${count(handed.given)} calls given to the threads of pools, ${count(handed.taken)} begun there, after ${time(handed.waited)} all together, ${time(handed.longest)} at most`,
+      `${count(handed.given)} calls given to the threads of pools, ${count(handed.taken)} begun there, after ${time(handed.waited)} in total, at most ${time(handed.longest)}`,
     );
   return parts.join("; ");
 }
@@ -155,7 +155,7 @@ export function TasksView() {
   return (
     <>
       <Toolbar says="Enter or a double click on a task selects its time">
-        <b>{`${count(tasks.count)} tasks ran ${time(running)} and waited ${time(waiting)}, all together`}</b>
+        <b>{`${count(tasks.count)} tasks ran ${time(running)} and waited ${time(waiting)} in total`}</b>
         {base.data && <span>{againstText(tasks, base.data)}</span>}
       </Toolbar>
       <Uncompared problem={base.problem} />

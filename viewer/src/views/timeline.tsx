@@ -3,7 +3,7 @@
 import { Lines } from "../timeline/view";
 import type { Key, View } from "../parts/view";
 
-export const NO_TIME = "This experiment does not say what was done when. Record a trace with: spartito run --trace -- COMMAND, or samples with --sample";
+export const NO_TIME = "This experiment has no trace and no samples. Record a trace with: spartito run --trace -- COMMAND, or samples with --sample";
 
 export const TIME_KEYS: readonly Key[] = [
   ["W S  + −", "zoom"],
@@ -15,7 +15,7 @@ export const TIME_KEYS: readonly Key[] = [
   ["R", "selects the time of the call, or what is in view"],
   ["T K", "threads and tasks of the process"],
   ["Page Up  Page Down", "through the rows"],
-  ["Escape", "gives up the range of time, then the function"],
+  ["Escape", "clears the range of time, then the function"],
 ];
 
 const Timeline = () => <Lines />;

@@ -62,7 +62,7 @@ function Who({ rows, before, kinds, facts }: { rows: readonly WaitRow[]; before:
   const most = Math.max(...list.map((w) => Math.max(w.waited, w.caused)), 0);
   const columns: RowColumn<Waiter>[] = useMemo(
     () => [
-      { id: "who", title: "Who", width: "minmax(100px, 1fr)", left: true, value: (w) => w.process, cell: (w) => processName(facts, w.process) },
+      { id: "who", title: "Rank", width: "minmax(100px, 1fr)", left: true, value: (w) => w.process, cell: (w) => processName(facts, w.process) },
       { id: "waited", title: "Waited", width: "110px", time: true, value: (w) => w.waited, bar: (w) => w.waited / most },
       ...(before ? changeColumns(list, (w) => ({ now: w.waited, before: before.waiter(w.process, kinds).waited })) : []),
       { id: "caused", title: "Was waited for", width: "150px", time: true, value: (w) => w.caused, bar: (w) => w.caused / most },
@@ -71,7 +71,7 @@ function Who({ rows, before, kinds, facts }: { rows: readonly WaitRow[]; before:
   );
   return (
     <Rows
-      label="Who waited, and who was waited for"
+      label="Ranks that waited, and ranks that were waited for"
       rows={list}
       columns={columns}
       by="caused"
@@ -96,8 +96,8 @@ function Where({ waits, before, rows, facts, regions }: WhereProps) {
     () => [
       { id: "where", title: "Where", width: "minmax(220px, 1fr)", value: (r) => shortStack(stack(r)), full: (r) => stack(r).join("\n→ ") },
       { id: "kind", title: "Kind", width: "minmax(150px, 0.5fr)", value: (r) => nameOfKind(waits.metrics, r.kind) },
-      { id: "who", title: "Who waited", width: "110px", value: (r) => placeName(facts, r.location) },
-      { id: "on", title: "For whom", width: "110px", value: (r) => processName(facts, r.on) || "nobody alone" },
+      { id: "who", title: "Waiter", width: "110px", value: (r) => placeName(facts, r.location) },
+      { id: "on", title: "Waited for", width: "110px", value: (r) => processName(facts, r.on) || "no single rank" },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
       ...(before ? changeColumns(rows, (r) => ({ now: r.time, before: before.of(r) })) : []),
       { id: "longest", title: "Longest", width: "110px", time: true, value: (r) => r.longest },
@@ -151,7 +151,7 @@ export function WaitsView() {
     who: waiters(rows).map((w) => [w.process, w.waited, w.caused]),
   });
   if (!waits || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
-  if (!waits.rows.length && !before) return <Empty title="Nobody waited in MPI">No call of MPI waited for another rank.</Empty>;
+  if (!waits.rows.length && !before) return <Empty title="No waits in MPI">No call of MPI waited for another rank.</Empty>;
   const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
   return (
     <>

@@ -28,7 +28,7 @@ def chosen(policy: Any) -> dict[str, str]:
     for kind, name in given.items():
         text = str(getattr(name, "value", name)).lower()
         if kind not in DEFAULTS or text not in POLICIES:
-            raise ValueError(f"scoping_policy: {kind}: {name!r} is none of {', '.join(POLICIES)}")
+            raise ValueError(f"scoping_policy: {kind}: {name!r} is not one of {', '.join(POLICIES)}")
         found[kind] = text
     return found
 

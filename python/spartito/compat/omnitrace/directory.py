@@ -48,7 +48,7 @@ def expand(variable: str, text: str, command: list[str], pid: str) -> str:
         elif word.startswith("env{") and word.endswith("}") and sep:
             out.append(os.environ.get(word[4:-1], ""))
         else:
-            raise Refused(f"{variable}: %{word}% in {text!r} is none of {', '.join(f'%{k}%' for k in keys)}, %env{{NAME}}%")
+            raise Refused(f"{variable}: %{word}% in {text!r} is not one of {', '.join(f'%{k}%' for k in keys)}, %env{{NAME}}%")
 
 
 def _base(variables: Variables, command: list[str]) -> str:

@@ -165,7 +165,7 @@ def _several(asked: Asked, name: str, values: list[str]) -> None:
             if value not in LABELS:
                 from spartito.options.table import near
 
-                raise Refused(f"--label: {value!r} is none of {', '.join(LABELS)}{near(value, list(LABELS))}", 2)
+                raise Refused(f"--label: {value!r} is not one of {', '.join(LABELS)}{near(value, list(LABELS))}", 2)
         asked.config.include_args = "args" in values
         asked.config.include_filename = "file" in values
         asked.config.include_line = "line" in values

@@ -64,7 +64,7 @@ def _near(word: str, words: tuple[str, ...]) -> str:
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
-        raise Refused(f"{option}: {value!r} is none of {', '.join(known)}{_near(value, known)}")
+        raise Refused(f"{option}: {value!r} is not one of {', '.join(known)}{_near(value, known)}")
     return value
 
 
