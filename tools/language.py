@@ -38,6 +38,8 @@ WORDS = {
     r"makes? anew|writes? it anew|anew": "again",
     r"stands? for": "represent",
     r"by hand": "manually, explicitly",
+    r"own times?": "exclusive time, self",
+    r"got(?! (slower|faster))": "acquired, received",
 }
 PATTERNS = [(re.compile(rf"\b({pattern})\b", re.I), instead) for pattern, instead in WORDS.items()]
 

@@ -38,7 +38,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     source
         The text of a source file. Parameters: file (index in meta.files of regions). meta: file (its path), text (optional; what is
         in it), remark (optional; a sentence about the text, such as that the file has changed since; or empty), missing (optional;
-        a sentence, in the place of text and remark: why there is no text).
+        a sentence instead of text and remark: why there is no text).
     regions
         Row i is region i of all other kinds; row 0 is the root. meta: names[] (module:function), qualnames[] (the function's
         qualified name), modules[], files[], kinds[] (as Model.flat() names them), renamed[] (Renamed; optional; of a compared run:
@@ -275,10 +275,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         bytes, passed (when first (s); null: never), passes, over (s above it), function (or null; that passed it first), file (or
         null), line, path (or null).
     LineSite
-        What one line allocated. function (module:function; null: not known), file (or null), line, within (the place in a library
-        that allocated for this line; null: the line allocated itself, or is not the program's own), count (blocks allocated), bytes
-        (allocated), peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended), left_bytes,
-        temporary (blocks released before the thread allocated more than one other of about that size), temporary_bytes,
+        What one line allocated. function (module:function; null: not known), file (or null), line, within (the source location in a
+        library that allocated for this line; null: the line allocated itself, or is not the program's own), count (blocks
+        allocated), bytes (allocated), peak (blocks at the peak), peak_bytes, left (blocks never released before the program ended),
+        left_bytes, temporary (blocks released before the thread allocated more than one other of about that size), temporary_bytes,
         growing_bytes (the part of left_bytes that kept growing until the end), cache_bytes (the part of left_bytes that was
         allocated in a short time, as a cache is).
     PathSite
@@ -297,7 +297,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         optional).
     BaseLines
         Of the run compared with, where it has the function (spartito.view.linechanges). name, file, line, excl (s), callees (s), by
-        ('text', 'place'; how lines were found to be the same: by their text, or by their distance from the function's first line),
+        ('text', 'offset'; how lines were found to be the same: by their text, or by their distance from the function's first line),
         lines[], gone[] (those that have no counterpart).
     f64
         A column of 64-bit reals.

@@ -57,7 +57,7 @@ def _paired(function: dict[str, Any], base: dict[str, Any], own: Texts, others: 
         "line": base["line"],
         "excl": base["excl"],
         "callees": base["callees"],
-        "by": "text" if all(texts) else "place",
+        "by": "text" if all(texts) else "offset",
         "lines": here,
         "gone": gone,
     }
@@ -67,7 +67,7 @@ def pair(
     functions: list[dict[str, Any]], before: list[dict[str, Any]], same: Mapping[tuple[str, str, int], tuple[str, str, int]],
     own: Texts, others: Texts
 ) -> None:  # fmt: skip
-    """Gives each function that the other run has, too, its `base`: name, file, line, excl, callees; by ("text" or "place"); lines:
+    """Gives each function that the other run has, too, its `base`: name, file, line, excl, callees; by ("text" or "offset"); lines:
     [line here, line there, hits, excl, callees] of the other run; gone: [line there, hits, excl, callees, text] of lines that have
     no counterpart. same: from (name, file, line) of a function there to those here."""
     there = {}

@@ -140,7 +140,7 @@ export interface Answers {
       text?: string;
       /** a sentence about the text, such as that the file has changed since; or empty */
       remark?: string;
-      /** a sentence, in the place of text and remark: why there is no text */
+      /** a sentence instead of text and remark: why there is no text */
       missing?: string;
     };
     columns: {};
@@ -1142,7 +1142,7 @@ export interface LineSite {
   function: string | null;
   file: string | null;
   line: number;
-  /** the place in a library that allocated for this line; null: the line allocated itself, or is not the program's own */
+  /** the source location in a library that allocated for this line; null: the line allocated itself, or is not the program's own */
   within: string | null;
   /** blocks allocated */
   count: number;
@@ -1233,7 +1233,7 @@ export interface BaseLines {
   /** s */
   callees: number;
   /** how lines were found to be the same: by their text, or by their distance from the function's first line */
-  by: "text" | "place";
+  by: "text" | "offset";
   lines: [here: number, there: number, hits: number, excl: number, callees: number][];
   /** those that have no counterpart */
   gone: [there: number, hits: number, excl: number, callees: number, text: string][];

@@ -92,7 +92,7 @@ function Picture({ memory, heap, several }: PictureProps) {
         {heap.limit && (
           <p class="fine">
             {`Limit of ${bytes(heap.limit.bytes)} resident: `}
-            {heap.limit.passed === null ? "not passed" : `passed in ${heap.limit.function ?? "a place that is not known"}${heap.limit.line ? `, line ${heap.limit.line}` : ""}`}
+            {heap.limit.passed === null ? "not passed" : `passed in ${heap.limit.function ?? "an unknown function"}${heap.limit.line ? `, line ${heap.limit.line}` : ""}`}
           </p>
         )}
       </aside>

@@ -127,7 +127,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
     ...(shows.times ? timely : []),
     ...(shows.calls ? called : []),
     ...metricColumns(flat, metrics, keys),
-    { id: "place", title: "Place", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
+    { id: "place", title: "Defined at", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
   ];
   return { columns, keys };
 }
