@@ -80,7 +80,7 @@ def test_removed_and_refused(place, tmp_path):
         (("remove", "--user"), "--user is for install"),
         (("instal",), "'instal' is neither install nor remove; did you mean install?"),
         ((), "install or remove: what is to be done?"),
-        (("install", "--user", "--prefix", "x"), "--user and --prefix are two places"),
+        (("install", "--user", "--prefix", "x"), "--user and --prefix are two locations"),
         (("install", "--prefix", str(tmp_path / "file")), "the kernel cannot be installed"),
         (("install", "--prefix", "x", "--name", "a b"), "--name: "),
     ):
