@@ -40,8 +40,8 @@ LINE = (
     ("first_line", "first_line", ""),
     ("line", "line", ""),
     ("hits", "hits", "hits"),
-    ("exclusive_time", "own", "s"),
-    ("inclusive_time", "time", "s"),
+    ("exclusive_time", "excl", "s"),
+    ("inclusive_time", "incl", "s"),
 )
 NOT_A_ROW = -1  # the parent of outermost call paths
 
@@ -87,10 +87,10 @@ def lines(model: Model, info: dict[str, Any], process: int = -1, location: int =
             "first_line": f["line"],
             "line": line,
             "hits": hits if hits or counted else None,
-            "own": own,
-            "time": own + callees,
+            "excl": excl,
+            "incl": excl + callees,
         }
         for f in functions
-        for line, hits, own, callees in f["lines"]
+        for line, hits, excl, callees in f["lines"]
     ]
     return of_rows(rows, LINE)

@@ -97,7 +97,7 @@ def _of_ranks(found: dict[str, Any]) -> list[dict[str, Any]]:
 def waits(model: Model, info: dict[str, Any]) -> Columns:
     """Refused: none were recorded."""
     found = model.locks()
-    rows, notes = [*_of_threads(found, info), *_of_tasks(found)], locktable.circles(found, info)
+    rows, notes = [*_of_threads(found, info), *_of_tasks(found)], locktable.deadlocks(found, info)
     if not rows and not locktable.recorded(info) and not (info["worlds"] and info["traced"]):
         raise Refused(NO_WAITS)
     if info["worlds"] and info["traced"]:
