@@ -24,8 +24,12 @@ def name(page):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", EXECUTED, ids=name)
 def test_commands_print_what_the_page_shows(page):
-    done = subprocess.run([sys.executable, TOOL, page], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    """Times of a busy machine change some words, so one of three runs must agree; a page that is outdated never does."""
+    for _ in range(3):
+        done = subprocess.run([sys.executable, TOOL, page], capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+    pytest.fail(done.stdout + done.stderr)
 
 
 def command_lines(page):
