@@ -64,6 +64,12 @@ def test_options_of_command_lines_exist(page):
                 break  # the program, or the compiler, and its arguments
 
 
+def test_the_page_of_the_api_is_that_of_the_docstrings():
+    command = [sys.executable, ROOT / "tools" / "api_page.py"]
+    made = subprocess.run(command, cwd=ROOT / "docs", check=True, stdout=subprocess.PIPE, text=True)
+    assert (ROOT / "docs" / "api.md").read_text() == made.stdout, "run `make docs`"
+
+
 def test_the_tool_finds_what_is_not_true(tmp_path):
     page = tmp_path / "page.md"
     good = "# Page\n\n```console\n$ echo one 1.25 ms; echo two\none 3 s\n…\n```\n\n```console status=3\n$ exit 3\n```\n"
