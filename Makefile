@@ -22,7 +22,7 @@ bench:
 
 lint:
 	tools/system.sh build lint
-	tools/venv.sh $(PYTHON) $(VENV) test lint
+	tools/venv.sh $(PYTHON) $(VENV) test lint docs
 	tools/lint.sh $(VENV)
 
 sanitize:

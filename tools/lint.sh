@@ -24,6 +24,7 @@ trap 'rm -rf "$work"' EXIT
 check with_warnings build-lint &
 check ruff check . &
 check python tools/language.py &
+NO_MKDOCS_2_WARNING=1 check mkdocs build --strict --quiet &
 check clang-format --dry-run -Werror $(git ls-files '*.c' '*.h' ':!bench/hooks') &
 # one after the other: they share a cache
 {
