@@ -84,7 +84,7 @@ def test_plots_are_of_bytes(spartito, two, kind):
     done = run(spartito, "plot", "--kind", kind, "-o", "p.svg", "b", cwd=two)
     assert (done.returncode, done.stderr) == (0, "")
     text = (two / "p.svg").read_text()
-    assert re.search(r"__main__:few\n20\.0 MiB \(\d", text) and "50.0 MiB" in text
+    assert re.search(r"__main__:few\ntotal 20\.0 MiB \(\d", text) and "50.0 MiB" in text
     assert " blocks" in text and " µs" not in text
 
 
