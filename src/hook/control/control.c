@@ -499,8 +499,8 @@ static void boot_exception(const char *dir)
 	Py_XDECREF(trace);
 }
 
-static int64_t main_interpreter =
-    -1; /* the interpreter of the first boot; -1: the program itself started the measurement */
+/* The interpreter of the first boot; -1: the program itself started the measurement. */
+static int64_t main_interpreter = -1;
 
 /* Installs the hook in a sub-interpreter of a measured process, for the same measurement. */
 static bool boot_again(const char *dir)

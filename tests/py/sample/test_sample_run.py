@@ -152,6 +152,10 @@ def test_functions_and_lines_of_one_thread(tmp_path):
     lines = {f["name"]: f for f in m.lines()}
     ran = {line for line, _, _, _ in lines["__main__:work"]["lines"]}
     assert ran <= {4, 5, 6, 7} and ran & {5, 6}
+    # the table has their times, although how often they ran is unknown
+    command = [sys.executable, "-m", "spartito", "report", "lines", "--match", "__main__:work", tmp_path / "run"]
+    table = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert {int(n) for n in re.findall(r"^ *(\d+) +[\d.,]+ (?:ns|µs|ms|s) ", table, re.M)} == ran
     assert lines["__main__:outer"]["callees"] > 0.9 * by_name["__main__:outer"]["incl"]
     assert gone(tmp_path)
 
