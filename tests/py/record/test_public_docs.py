@@ -5,6 +5,7 @@ without a measurement."""
 import doctest
 import inspect
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -84,7 +85,8 @@ def test_every_member_of_results_is_explained(experiments):
 
 def test_help_shows_results():
     shown = subprocess.run([sys.executable, "-c", "import spartito; help(spartito)"], capture_output=True, text=True).stdout
-    assert "class Results" in shown and "load(directory" in shown and "regions(self, *, process" in shown
+    shown = re.sub(r"\s", "", shown)  # Python 3.13 breaks long signatures into lines
+    assert "classResults" in shown and "load(directory" in shown and "regions(self,*,process" in shown
 
 
 def test_no_module_hides_a_public_name():
