@@ -192,7 +192,7 @@ class Damage:
         """All chunks of one type, or all but those, are none any more."""
         kind, alone = self.dice.randrange(1, 15), self.dice.random() < 0.3
         for at in range(4096, len(data), 4096):
-            if data[at : at + 4] == b"CHNK" and (data[at + 4] == kind) != alone:
+            if data[at : at + 4] == b"CHNK" and (data[at + 4 : at + 5] == bytes([kind])) != alone:
                 data[at : at + 4] = bytes(4)
 
     def empty(self, data):
