@@ -10,7 +10,7 @@ import random
 import re
 import sys
 
-BATCHES = int(sys.argv[1]) if len(sys.argv) > 1 else 75
+BATCHES = int(sys.argv[1]) if len(sys.argv) > 1 else 90
 BATCH = 1000  # lines
 LINE = re.compile(r"(?P<time>\S+) (?P<host>\S+) (?P<level>[A-Z]+) (?P<text>.*)")
 TEXTS = ("request served", "connection refused by peer", "disk almost full", "timeout after 30 s")
