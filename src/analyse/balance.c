@@ -100,11 +100,11 @@ static PyObject *rows(struct sp_state *st, const struct query *q)
 
 /* ---- units that did not reach a path ---- */
 
-enum { MOST_IDLE = 5 };
+enum { MAX_IDLE = 5 };
 
 /* Finds the paths that some units did not reach although all units reached the callers; those with the most imbalance
  * time. */
-static size_t find_idle(const struct query *q, struct found out[MOST_IDLE])
+static size_t find_idle(const struct query *q, struct found out[MAX_IDLE])
 {
 	const struct sp_balance *b = &q->r->paths;
 	uint32_t i;
@@ -118,11 +118,11 @@ static size_t find_idle(const struct query *q, struct found out[MOST_IDLE])
 		    !sp_region_matches(&q->m->regions[q->m->paths[i].region], q->match))
 			continue;
 		for (k = n; k > 0 && out[k - 1].key < now.key; k--)
-			if (k < MOST_IDLE)
+			if (k < MAX_IDLE)
 				out[k] = out[k - 1];
-		if (k < MOST_IDLE)
+		if (k < MAX_IDLE)
 			out[k] = now;
-		n += n < MOST_IDLE;
+		n += n < MAX_IDLE;
 	}
 	return n;
 }
@@ -150,7 +150,7 @@ static PyObject *idle_row(struct sp_state *st, const struct query *q, uint32_t p
 
 static PyObject *idle_rows(struct sp_state *st, const struct query *q)
 {
-	struct found found[MOST_IDLE];
+	struct found found[MAX_IDLE];
 	size_t n = find_idle(q, found), i;
 	PyObject *list = PyList_New(0);
 

@@ -32,7 +32,7 @@ PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory)
 }
 
 /* Appends the name of a raw file if its process still writes it. */
-static int look(PyObject *list, const char *directory, const char *name)
+static int add_file(PyObject *list, const char *directory, const char *name)
 {
 	enum sp_raw_running running;
 	struct sp_raw_header h;
@@ -60,7 +60,7 @@ PyObject *sp_analyse_still_written(PyObject *module, PyObject *directory)
 	if (snprintf(raw, sizeof(raw), "%s/raw", PyBytes_AS_STRING(path)) < (int)sizeof(raw))
 		d = opendir(raw);
 	while (list && d && (entry = readdir(d)))
-		if (look(list, PyBytes_AS_STRING(path), entry->d_name))
+		if (add_file(list, PyBytes_AS_STRING(path), entry->d_name))
 			Py_CLEAR(list);
 	if (d)
 		closedir(d);

@@ -29,9 +29,9 @@ static int is_raw(const struct dirent *d)
 	return n > 4 && strcmp(d->d_name + n - 4, ".raw") == 0;
 }
 
-static void path_of(char *path, size_t room, const struct work *w, int i)
+static void path_of(char *path, size_t capacity, const struct work *w, int i)
 {
-	snprintf(path, room, "%s/raw/%s", w->directory, w->names[i]->d_name);
+	snprintf(path, capacity, "%s/raw/%s", w->directory, w->names[i]->d_name);
 }
 
 static int find_files(struct work *w, struct sp_err *e)

@@ -78,7 +78,7 @@ static PyObject *await_row(const struct sp_model *m, PyObject *names, const stru
 	                     (double)a->longest * S);
 }
 
-static PyObject *cycle_row(const struct sp_lock_circle *c)
+static PyObject *cycle_row(const struct sp_lock_cycle *c)
 {
 	PyObject *links = PyList_New(0);
 	uint32_t i;
@@ -105,8 +105,8 @@ static PyObject *all(const struct sp_model *m)
 		rc = sp_append(locks, lock_row(m, names, &m->locks[i]));
 	for (i = 0; rc == 0 && i < m->n_lock_waits; i++)
 		rc = sp_append(waits, wait_row(m, names, &m->lock_waits[i]));
-	for (i = 0; rc == 0 && i < m->n_lock_circles; i++)
-		rc = sp_append(cycles, cycle_row(&m->lock_circles[i]));
+	for (i = 0; rc == 0 && i < m->n_lock_cycles; i++)
+		rc = sp_append(cycles, cycle_row(&m->lock_cycles[i]));
 	for (i = 0; rc == 0 && i < m->n_task_awaited; i++)
 		rc = sp_append(awaits, await_row(m, names, &m->task_awaited[i]));
 	Py_XDECREF(names);

@@ -7,7 +7,7 @@
 
 #include "model/merge/merge.h"
 
-enum { MOST_NAMES = 4 };
+enum { MAX_NAMES = 4 };
 
 /* Merges with the ranks of an MPI program: names are the path of the wrappers' library and names of the MPI library. */
 static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *const *names, struct sp_merge_result *r,
@@ -18,7 +18,7 @@ static int merge_ranks(const char *dir, const struct sp_merge_options *o, char *
 	void *mpi = NULL, *wrappers;
 	int rc, i;
 
-	for (i = 1; !mpi && i < MOST_NAMES && names[i]; i++)
+	for (i = 1; !mpi && i < MAX_NAMES && names[i]; i++)
 		mpi = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL); /* Open MPI's plugins look up its symbols globally */
 	if (!mpi)
 		return sp_fail(e, 0, "%s cannot be loaded", names[1] ? names[1] : "MPI");
@@ -38,10 +38,10 @@ static int read_names(PyObject *tuple, char **names)
 {
 	Py_ssize_t i;
 
-	memset(names, 0, MOST_NAMES * sizeof(*names));
+	memset(names, 0, MAX_NAMES * sizeof(*names));
 	if (tuple == Py_None)
 		return 0;
-	if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) < 2 || PyTuple_GET_SIZE(tuple) > MOST_NAMES) {
+	if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) < 2 || PyTuple_GET_SIZE(tuple) > MAX_NAMES) {
 		PyErr_SetString(PyExc_TypeError, "mpi: a tuple of two to four strings");
 		return -1;
 	}
@@ -71,7 +71,7 @@ PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 	struct sp_merge_result r;
 	struct sp_err e = {.code = 0};
 	int force = 0, workers = 0, rc;
-	char *library[MOST_NAMES];
+	char *library[MAX_NAMES];
 	const char *dir;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|pOiO:merge", names, PyUnicode_FSConverter, &directory,

@@ -56,8 +56,8 @@ static void compressor_dealloc(struct compressor *o)
 /* Compresses n bytes, or ends the stream; returns the output. */
 static PyObject *compress(struct compressor *o, const void *bytes, size_t n, ZSTD_EndDirective end)
 {
-	const size_t room = ZSTD_compressBound(n) + ZSTD_CStreamOutSize();
-	PyObject *result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)room);
+	const size_t capacity = ZSTD_compressBound(n) + ZSTD_CStreamOutSize();
+	PyObject *result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)capacity);
 	ZSTD_inBuffer in = {bytes, n, 0};
 	PyThreadState *thread;
 	ZSTD_outBuffer out;
@@ -65,7 +65,7 @@ static PyObject *compress(struct compressor *o, const void *bytes, size_t n, ZST
 
 	if (!result)
 		return NULL;
-	out = (ZSTD_outBuffer){PyBytes_AS_STRING(result), room, 0};
+	out = (ZSTD_outBuffer){PyBytes_AS_STRING(result), capacity, 0};
 	thread = PyEval_SaveThread();
 	do
 		rest = ZSTD_compressStream2(o->zstd, &out, &in, end);
@@ -145,15 +145,15 @@ static PyObject *decompressor_take(PyObject *self, PyObject *args)
 	PyThreadState *thread;
 	ZSTD_outBuffer out;
 	PyObject *result;
-	Py_ssize_t most;
+	Py_ssize_t limit;
 	size_t rest = 0, before;
 
-	if (!PyArg_ParseTuple(args, "n:take", &most))
+	if (!PyArg_ParseTuple(args, "n:take", &limit))
 		return NULL;
-	result = PyBytes_FromStringAndSize(NULL, most);
+	result = PyBytes_FromStringAndSize(NULL, limit);
 	if (!result)
 		return NULL;
-	out = (ZSTD_outBuffer){PyBytes_AS_STRING(result), (size_t)most, 0};
+	out = (ZSTD_outBuffer){PyBytes_AS_STRING(result), (size_t)limit, 0};
 	thread = PyEval_SaveThread();
 	/* at the end of a frame, without further input, the decompressor would take nothing as the begin of another
 	 * frame */

@@ -26,15 +26,15 @@ static inline uintptr_t sp_addresses_key(const void *slot)
 	return *(const uintptr_t *)slot;
 }
 
-static inline size_t sp_addresses_place(const struct sp_addresses *t, uintptr_t address)
+static inline size_t sp_addresses_index(const struct sp_addresses *t, uintptr_t address)
 {
 	return (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & t->mask;
 }
 
 /* The slot of an address, or the unused slot for it. */
-static inline void *sp_addresses_look(const struct sp_addresses *t, size_t bytes, uintptr_t address)
+static inline void *sp_addresses_slot_of(const struct sp_addresses *t, size_t bytes, uintptr_t address)
 {
-	size_t i = sp_addresses_place(t, address);
+	size_t i = sp_addresses_index(t, address);
 	for (;; i = (i + 1) & t->mask) {
 		void *slot = sp_addresses_slot(t, bytes, i);
 		if (!sp_addresses_key(slot) || sp_addresses_key(slot) == address)
@@ -45,7 +45,7 @@ static inline void *sp_addresses_look(const struct sp_addresses *t, size_t bytes
 /* The slot of an address; NULL: not in the table. */
 static inline void *sp_addresses_find(const struct sp_addresses *t, size_t bytes, const void *p)
 {
-	void *slot = t->slots ? sp_addresses_look(t, bytes, (uintptr_t)p) : NULL;
+	void *slot = t->slots ? sp_addresses_slot_of(t, bytes, (uintptr_t)p) : NULL;
 	return slot && sp_addresses_key(slot) ? slot : NULL;
 }
 
@@ -58,7 +58,7 @@ static inline bool sp_addresses_resize(struct sp_addresses *t, size_t bytes, siz
 	for (size_t i = 0; t->slots && i <= t->mask; i++) {
 		const void *slot = sp_addresses_slot(t, bytes, i);
 		if (sp_addresses_key(slot))
-			memcpy(sp_addresses_look(&fresh, bytes, sp_addresses_key(slot)), slot, bytes);
+			memcpy(sp_addresses_slot_of(&fresh, bytes, sp_addresses_key(slot)), slot, bytes);
 	}
 	free(t->slots);
 	*t = fresh;
@@ -71,7 +71,7 @@ static inline void *sp_addresses_add(struct sp_addresses *t, size_t bytes, const
 	if ((!t->slots && !sp_addresses_resize(t, bytes, 64)) ||
 	    (t->used * 2 > t->mask && !sp_addresses_resize(t, bytes, (t->mask + 1) * 2)))
 		return NULL;
-	void *slot = sp_addresses_look(t, bytes, (uintptr_t)p);
+	void *slot = sp_addresses_slot_of(t, bytes, (uintptr_t)p);
 	*(uintptr_t *)slot = (uintptr_t)p;
 	t->used++;
 	return slot;
@@ -82,7 +82,7 @@ static inline void sp_addresses_remove(struct sp_addresses *t, size_t bytes, voi
 {
 	size_t gap = (size_t)((char *)slot - t->slots) / bytes, i = (gap + 1) & t->mask;
 	for (void *next; sp_addresses_key(next = sp_addresses_slot(t, bytes, i)); i = (i + 1) & t->mask) {
-		const size_t place = sp_addresses_place(t, sp_addresses_key(next));
+		const size_t place = sp_addresses_index(t, sp_addresses_key(next));
 		if (((i - place) & t->mask) >= ((i - gap) & t->mask)) {
 			memcpy(sp_addresses_slot(t, bytes, gap), next, bytes);
 			gap = i;

@@ -18,7 +18,7 @@
 /* <link.h> has ElfW() for the types of this machine's class, but not for the macros of symbols */
 #define TYPE_OF(symbol) ((symbol)->st_info & 0xf)
 
-enum { MOST_HEADERS = 1 << 16, MOST_NOTES = 1 << 16 };
+enum { MAX_HEADERS = 1 << 16, MAX_NOTES = 1 << 16 };
 
 struct function {
 	uint64_t address, bytes;
@@ -112,7 +112,7 @@ static void read_build(struct sp_elf *e, int fd, const struct stat *s, const Elf
 	ElfW(Phdr) *p = h->e_phentsize == sizeof *p ? piece(fd, size, h->e_phoff, h->e_phnum * sizeof *p) : NULL;
 	bool found = false;
 	for (unsigned i = 0; p && i < h->e_phnum && !found; i++) {
-		if (p[i].p_type != PT_NOTE || p[i].p_filesz > MOST_NOTES)
+		if (p[i].p_type != PT_NOTE || p[i].p_filesz > MAX_NOTES)
 			continue;
 		char *notes = piece(fd, size, p[i].p_offset, p[i].p_filesz);
 		found = notes && build_id(notes, p[i].p_filesz, e->build);
@@ -161,7 +161,7 @@ static void read_functions(struct sp_elf *e, int fd, uint64_t size, const ElfW(E
 	const ElfW(Shdr) *table = NULL;
 	size_t n = h->e_shnum;
 	ElfW(Shdr) *s =
-	    h->e_shentsize == sizeof *s && n < MOST_HEADERS ? piece(fd, size, h->e_shoff, n * sizeof *s) : NULL;
+	    h->e_shentsize == sizeof *s && n < MAX_HEADERS ? piece(fd, size, h->e_shoff, n * sizeof *s) : NULL;
 	for (size_t i = 0; s && i < n; i++)
 		if (s[i].sh_type == SHT_SYMTAB || (s[i].sh_type == SHT_DYNSYM && !table))
 			table = &s[i];
@@ -242,7 +242,7 @@ const char *sp_elf_build(const struct sp_elf *e)
 /* ---- single symbols and offsets ---- */
 
 static bool find_symbol(int fd, uint64_t size, const ElfW(Shdr) * table, const ElfW(Shdr) * names, const char *name,
-                        struct sp_elf_place *out)
+                        struct sp_elf_symbol *out)
 {
 	ElfW(Sym) *symbols = piece(fd, size, table->sh_offset, table->sh_size);
 	char *strings = piece(fd, size, names->sh_offset, names->sh_size);
@@ -250,7 +250,7 @@ static bool find_symbol(int fd, uint64_t size, const ElfW(Shdr) * table, const E
 	for (size_t i = 0; symbols && strings && !found && i < table->sh_size / sizeof *symbols; i++)
 		if (symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_name < names->sh_size &&
 		    !strcmp(strings + symbols[i].st_name, name)) {
-			*out = (struct sp_elf_place){symbols[i].st_value, symbols[i].st_size};
+			*out = (struct sp_elf_symbol){symbols[i].st_value, symbols[i].st_size};
 			found = true;
 		}
 	free(symbols);
@@ -259,20 +259,20 @@ static bool find_symbol(int fd, uint64_t size, const ElfW(Shdr) * table, const E
 }
 
 static bool find_section(int fd, uint64_t size, const ElfW(Shdr) * s, size_t n, size_t names, const char *name,
-                         struct sp_elf_place *out)
+                         struct sp_elf_symbol *out)
 {
 	char *strings = names < n ? piece(fd, size, s[names].sh_offset, s[names].sh_size) : NULL;
 	bool found = false;
 	for (size_t i = 0; strings && !found && i < n; i++)
 		if (s[i].sh_name < s[names].sh_size && !strcmp(strings + s[i].sh_name, name)) {
-			*out = (struct sp_elf_place){s[i].sh_addr, s[i].sh_size};
+			*out = (struct sp_elf_symbol){s[i].sh_addr, s[i].sh_size};
 			found = true;
 		}
 	free(strings);
 	return found;
 }
 
-bool sp_elf_find(const char *path, const char *name, struct sp_elf_place *out)
+bool sp_elf_find(const char *path, const char *name, struct sp_elf_symbol *out)
 {
 	struct stat file;
 	ElfW(Ehdr) * h;
@@ -282,7 +282,7 @@ bool sp_elf_find(const char *path, const char *name, struct sp_elf_place *out)
 	uint64_t size = (uint64_t)file.st_size;
 	size_t n = h->e_shnum;
 	ElfW(Shdr) *s =
-	    h->e_shentsize == sizeof *s && n < MOST_HEADERS ? piece(fd, size, h->e_shoff, n * sizeof *s) : NULL;
+	    h->e_shentsize == sizeof *s && n < MAX_HEADERS ? piece(fd, size, h->e_shoff, n * sizeof *s) : NULL;
 	bool found = s && *name == '.' && find_section(fd, size, s, n, h->e_shstrndx, name, out);
 	for (size_t i = 0; s && *name != '.' && !found && i < n; i++)
 		if ((s[i].sh_type == SHT_SYMTAB || s[i].sh_type == SHT_DYNSYM) && s[i].sh_link < n &&
@@ -321,7 +321,7 @@ bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
 
 /* ---- C++ ---- */
 
-typedef char *demangler(const char *symbol, char *room, size_t *n, int *status);
+typedef char *demangler(const char *symbol, char *buffer, size_t *n, int *status);
 
 /* Loaded on demand: neither half of Spartito needs C++ otherwise, and where a C++ object was measured, one of these
  * libraries is available. */

@@ -29,10 +29,10 @@ void sp_elf_build_loaded(const void *header, uint64_t moved, const char *path, c
 /* Finds a symbol of any kind, or a section if the name begins with a dot: its address in the file (as the linker
  * assigned it) and its size. Opens the file for each call. Returns false if there is no such symbol, or the file is
  * unreadable. */
-struct sp_elf_place {
+struct sp_elf_symbol {
 	uint64_t address, bytes;
 };
-bool sp_elf_find(const char *path, const char *name, struct sp_elf_place *out);
+bool sp_elf_find(const char *path, const char *name, struct sp_elf_symbol *out);
 /* Converts an offset in the file to the address at which the linker placed it. Returns false if that part is not
  * loaded. */
 bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address);

@@ -7,16 +7,16 @@
 
 enum { FIRST = 64 };
 
-bool sp_grow_now(void *p, size_t *room, size_t size)
+bool sp_grow_now(void *p, size_t *capacity, size_t size)
 {
-	const size_t more = *room ? *room * 2 : FIRST;
+	const size_t more = *capacity ? *capacity * 2 : FIRST;
 	void *larger, *old;
 
 	memcpy(&old, p, sizeof(old)); /* it points to a pointer of any type */
 	larger = more <= SIZE_MAX / 2 / size ? realloc(old, more * size) : NULL;
 	if (!larger)
 		return false;
-	*room = more;
+	*capacity = more;
 	memcpy(p, &larger, sizeof(larger));
 	return true;
 }

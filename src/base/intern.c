@@ -22,13 +22,13 @@ static uint64_t hash_bytes(const char *p, size_t n)
 
 static int grow(struct sp_intern *t)
 {
-	size_t room = t->room ? t->room * 2 : 64, mask = room * 2 - 1, i, at;
+	size_t capacity = t->capacity ? t->capacity * 2 : 64, mask = capacity * 2 - 1, i, at;
 	struct sp_intern_entry *entries;
 	uint32_t *slots;
 
-	if (room >= UINT32_MAX)
+	if (capacity >= UINT32_MAX)
 		return -1;
-	entries = realloc(t->entries, room * sizeof(*entries));
+	entries = realloc(t->entries, capacity * sizeof(*entries));
 	if (!entries)
 		return -1;
 	t->entries = entries;
@@ -42,7 +42,7 @@ static int grow(struct sp_intern *t)
 	}
 	free(t->slots);
 	t->slots = slots;
-	t->room = room;
+	t->capacity = capacity;
 	t->mask = mask;
 	return 0;
 }
@@ -53,7 +53,7 @@ uint32_t sp_intern(struct sp_intern *t, const char *p, size_t n)
 	struct sp_intern_entry *e;
 	size_t at;
 
-	if (t->n == t->room && grow(t))
+	if (t->n == t->capacity && grow(t))
 		return SP_INTERN_FAILED;
 	for (at = h & t->mask; t->slots[at]; at = (at + 1) & t->mask) {
 		e = &t->entries[t->slots[at] - 1];

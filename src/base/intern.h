@@ -19,7 +19,7 @@ struct sp_intern {
 	struct sp_arena *arena;
 	struct sp_intern_entry *entries; /* owned */
 	uint32_t *slots;                 /* owned; hash table: entry + 1; 0: empty */
-	size_t n, room, mask;
+	size_t n, capacity, mask;
 };
 
 /* The number of the string, which is added if it is new; SP_INTERN_FAILED: no memory. */

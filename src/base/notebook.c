@@ -11,7 +11,7 @@
 #include "base/grow.h"
 #include "base/regular.h"
 
-enum { MOST_BYTES = 64 << 20 };
+enum { MAX_BYTES = 64 << 20 };
 
 void sp_notebook_free(struct sp_notebook *b)
 {
@@ -97,7 +97,7 @@ static void load(struct sp_notebook *b, const char *path)
 	ssize_t n = 0;
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &b->file) && b->file.st_size <= MOST_BYTES && (b->text = malloc((size_t)b->file.st_size + 1)))
+	if (!fstat(fd, &b->file) && b->file.st_size <= MAX_BYTES && (b->text = malloc((size_t)b->file.st_size + 1)))
 		n = read(fd, b->text, (size_t)b->file.st_size);
 	close(fd);
 	b->n = n > 0 ? (size_t)n : 0;

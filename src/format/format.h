@@ -529,7 +529,7 @@ enum sp_raw_mpi_role {
 	SP_RAW_MPI_ALLOCATE = 10
 };
 
-/* flags of a METRIC record: the origin of the values, and whether they are exclusive (OWN) or the growth of a counter
+/* flags of a METRIC record: the origin of the values, and whether they are exclusive or the growth of a counter
  * during the region, including callees. LEVEL: values in the trace are absolute, not sums since the start */
 enum sp_raw_metric_kind {
 	SP_RAW_METRIC_RUSAGE = 0,
@@ -540,7 +540,7 @@ enum sp_raw_metric_kind {
 	SP_RAW_METRIC_SAMPLE = 5,
 	SP_RAW_METRIC_MEMORY = 6
 };
-enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_OWN = 0x100, SP_RAW_METRIC_LEVEL = 0x200 };
+enum { SP_RAW_METRIC_KIND_MASK = 0xff, SP_RAW_METRIC_EXCLUSIVE = 0x100, SP_RAW_METRIC_LEVEL = 0x200 };
 
 enum sp_raw_region_kind {
 	SP_RAW_REGION_PYTHON = 0,

@@ -11,7 +11,7 @@
 /* A command line that is being composed. */
 struct sp_command {
 	char *p; /* owned; not NUL-terminated; NULL: empty */
-	size_t n, room;
+	size_t n, capacity;
 };
 /* Adds one word of n bytes. */
 void sp_command_word(struct sp_command *c, const char *p, size_t n);

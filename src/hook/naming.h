@@ -34,8 +34,8 @@ char *sp_names_file_of(const char *name); /* the same for a name that belongs to
 /* numbers: the dictionary of a notebook's shell that maps the file a cell is compiled as to the cell's number; NULL:
  * no notebook. The module and file of a cell's code are In[NUMBER]. */
 void sp_names_set_cells(PyObject *numbers);
-/* Writes the cells for the sampler of this process. `anew`: this measurement has not written any yet. */
-void sp_names_tell_cells(bool anew);
+/* Writes the cells for the sampler of this process. `first`: this measurement has not written any yet. */
+void sp_names_write_cells(bool first);
 bool sp_names_is_cell(const char *file); /* whether a region's file is a cell */
 /* Writes the source text of the cell In[7] of another process's notebook to a file. Returns 0, or -1 if it is
  * unknown. */

@@ -8,8 +8,8 @@
 #include "hook/frames.h"
 
 /* Begin or end a user region by its name, a str. place: NULL, or the tuple (group, file, line, function) with the
- * members of struct sp_place; group and file may be None. Return 0, or -1 with an exception; sp_region_end() returns 1
- * if the region was open or is not recorded. */
+ * members of struct sp_user_location; group and file may be None. Return 0, or -1 with an exception; sp_region_end()
+ * returns 1 if the region was open or is not recorded. */
 int sp_region_begin(PyObject *name, PyObject *place);
 int sp_region_end(PyObject *name, PyObject *place);
 /* The same for a rewind region; returns 1 if it had begun or nothing is recorded. */

@@ -37,7 +37,7 @@ extern const char *const sp_lock_kind_names[SP_LOCK_KINDS]; /* "other", "lock", 
 /* How a wait ended, as its event reports. */
 enum sp_wait_end {
 	SP_WAIT_FAILED, /* without success: timeout or interruption */
-	SP_WAIT_GOT,
+	SP_WAIT_ACQUIRED,
 	SP_WAIT_UNSEEN, /* recording was off when it ended */
 	SP_WAIT_OPEN,   /* the location ended first */
 	SP_WAIT_NONE    /* the object was available at once: not counted as a wait */
@@ -87,7 +87,7 @@ struct sp_lock_wait {
 };
 
 /* A deadlock cycle: each thread waits for what the next one holds, and the last thread for what the first one holds. */
-struct sp_lock_circle {
+struct sp_lock_cycle {
 	uint32_t process;
 	bool interrupted; /* the program continued after that */
 	struct sp_lock_link {

@@ -92,8 +92,8 @@ struct sp_model {
 	size_t n_locks;
 	struct sp_lock_wait *lock_waits; /* sorted by location and number */
 	size_t n_lock_waits;
-	struct sp_lock_circle *lock_circles; /* deadlock cycles, the interrupted ones first */
-	size_t n_lock_circles;
+	struct sp_lock_cycle *lock_cycles; /* deadlock cycles, the interrupted ones first */
+	size_t n_lock_cycles;
 	struct sp_problem *problems; /* damage that was found and left something to read */
 	size_t n_problems;
 	bool traced;

@@ -44,7 +44,7 @@ extern const char *const sp_mpi_role_names[SP_MPI_ROLES]; /* "other", "point2poi
 struct sp_code {
 	uint32_t argcount, nlocals, stacksize;
 	int32_t lasti; /* offset of the instruction at which a call begins; -1: before the first */
-	bool told;     /* false: not recorded, all fields are 0 */
+	bool recorded; /* false: not recorded, all fields are 0 */
 };
 
 /* One region, merged over all processes. Region 0 is the root ("<root>", kind ROOT). Regions of different processes

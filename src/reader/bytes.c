@@ -11,7 +11,7 @@
 
 #include "reader/running.h"
 
-#define MOST_COPIED ((size_t)64 << 20)
+#define MAX_COPIED ((size_t)64 << 20)
 
 enum { PAGE = SP_RAW_PAGE, TRIES = 3 };
 
@@ -36,7 +36,7 @@ static void *copied(int fd, size_t *n)
 	ssize_t k;
 	char *copy;
 
-	if (*n > MOST_COPIED)
+	if (*n > MAX_COPIED)
 		return NULL;
 	copy = malloc(*n);
 	if (!copy)

@@ -19,7 +19,7 @@
 
 enum { HEAD = sizeof(struct sp_raw_chunk), PAGE = SP_RAW_PAGE };
 #define GROUP_WORDS ((size_t)1 << 18) /* chunks are combined up to this number of words, */
-#define MOST_WORDS  ((size_t)1 << 26) /* and a single chunk is compressed up to this number */
+#define MAX_WORDS   ((size_t)1 << 26) /* and a single chunk is compressed up to this number */
 
 struct compressing {
 	struct sp_raw_file *raw; /* owned */
@@ -32,14 +32,14 @@ struct compressing {
 	ZSTD_CCtx *zstd; /* owned */
 	/* events to be written as one chunk */
 	uint64_t *words; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	struct sp_raw_part first; /* the first of its parts: the new chunk has its seq and base */
 	uint64_t ticks;           /* time after the last word */
 	bool whole;               /* none of the events is damaged */
 	unsigned char *columns;   /* owned */
-	size_t columns_room;
+	size_t columns_capacity;
 	unsigned char *packed; /* owned */
-	size_t packed_room;
+	size_t packed_capacity;
 	struct sp_err problem; /* the first problem of the file */
 };
 
@@ -194,13 +194,13 @@ static unsigned char *put_varint(unsigned char *p, uint64_t v)
 	return p;
 }
 
-static int reserve(unsigned char **p, size_t *room, size_t n)
+static int reserve(unsigned char **p, size_t *capacity, size_t n)
 {
-	if (n <= *room)
+	if (n <= *capacity)
 		return 0;
 	free(*p);
 	*p = malloc(n);
-	*room = *p ? n : 0;
+	*capacity = *p ? n : 0;
 	return *p ? 0 : -1;
 }
 
@@ -212,8 +212,8 @@ static int pack(struct compressing *z, size_t *size, struct sp_err *e)
 	uint32_t w;
 	size_t i;
 
-	if (reserve(&z->columns, &z->columns_room, 8 + 10 * z->n) ||
-	    reserve(&z->packed, &z->packed_room, ZSTD_compressBound(8 + 10 * z->n)))
+	if (reserve(&z->columns, &z->columns_capacity, 8 + 10 * z->n) ||
+	    reserve(&z->packed, &z->packed_capacity, ZSTD_compressBound(8 + 10 * z->n)))
 		return no_memory(z, e);
 	memcpy(z->columns, &n, 8);
 	low = z->columns + 8;
@@ -223,7 +223,7 @@ static int pack(struct compressing *z, size_t *size, struct sp_err *e)
 		memcpy(low, &w, 4);
 		high = put_varint(high, z->words[i] >> SP_RAW_DELTA_SHIFT);
 	}
-	*size = ZSTD_compress2(z->zstd, z->packed, z->packed_room, z->columns, (size_t)(high - z->columns));
+	*size = ZSTD_compress2(z->zstd, z->packed, z->packed_capacity, z->columns, (size_t)(high - z->columns));
 	if (ZSTD_isError(*size))
 		return sp_fail(e, 0, "%s: zstd: %s", z->raw->name, ZSTD_getErrorName(*size));
 	return 0;
@@ -244,7 +244,7 @@ static int flush_events(struct compressing *z, struct sp_err *e)
 
 	if (z->n == 0)
 		return 0;
-	if (z->n <= MOST_WORDS && pack(z, &size, e))
+	if (z->n <= MAX_WORDS && pack(z, &size, e))
 		return -1;
 	if (size && page_up(HEAD + size) < head.bytes) {
 		head.type = SP_RAW_EVENTSZ;
@@ -278,12 +278,12 @@ static int add_events(struct compressing *z, const struct sp_raw_part *p, struct
 		return -1;
 	if (z->n == 0)
 		z->first = *p;
-	if (z->n + end > z->room) {
+	if (z->n + end > z->capacity) {
 		larger = realloc(z->words, (z->n + end) * 8);
 		if (!larger)
 			return no_memory(z, e);
 		z->words = larger;
-		z->room = z->n + end;
+		z->capacity = z->n + end;
 	}
 	memcpy(z->words + z->n, words, end * 8);
 	z->n += end;

@@ -15,7 +15,7 @@
 #endif
 
 enum { HEAD = sizeof(struct sp_raw_chunk) };
-#define MOST_UNPACKED                                                                                                  \
+#define MAX_UNPACKED                                                                                                   \
 	(UINT64_C(1) << 30) /* of one chunk; far more than a recorder writes, far less than a damaged size claims */
 
 const void *sp_raw_payload(const struct sp_raw_file *f, const struct sp_raw_part *part)
@@ -133,13 +133,13 @@ uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part
 
 	if (part->type == SP_RAW_EVENTSZ) {
 #ifdef SP_HAVE_ZSTD
-		uint64_t told;
+		uint64_t n_words;
 
 		n = ZSTD_getFrameContentSize(w, part->used);
-		n = n > MOST_UNPACKED ? 0 : n / 5; /* a word takes at least five bytes */
-		memcpy(&told, f->map + part->offset + offsetof(struct sp_raw_chunk, words), sizeof(told));
-		told = f->header.version < SP_RAW_SUMS ? told : (uint32_t)told;
-		return told && told < n ? told : n;
+		n = n > MAX_UNPACKED ? 0 : n / 5; /* a word takes at least five bytes */
+		memcpy(&n_words, f->map + part->offset + offsetof(struct sp_raw_chunk, words), sizeof(n_words));
+		n_words = f->header.version < SP_RAW_SUMS ? n_words : (uint32_t)n_words;
+		return n_words && n_words < n ? n_words : n;
 #else
 		return 0;
 #endif
@@ -176,14 +176,14 @@ static int unpack_columns(uint64_t *words, size_t n, const unsigned char *low, c
 	return 0;
 }
 
-static int unpack(const void *packed, size_t size, uint64_t **room, size_t *n)
+static int unpack(const void *packed, size_t size, uint64_t **buffer, size_t *n)
 {
 	unsigned long long unpacked = ZSTD_getFrameContentSize(packed, size);
 	unsigned char *bytes;
 	uint64_t words, *larger;
 	int rc = -1;
 
-	if (unpacked < 8 || unpacked > MOST_UNPACKED)
+	if (unpacked < 8 || unpacked > MAX_UNPACKED)
 		return -1;
 	bytes = malloc(unpacked);
 	if (!bytes)
@@ -193,12 +193,12 @@ static int unpack(const void *packed, size_t size, uint64_t **room, size_t *n)
 	memcpy(&words, bytes, 8);
 	if (words > (unpacked - 8) / 5)
 		goto out;
-	larger = realloc(*room, (words + 1) * 8);
+	larger = realloc(*buffer, (words + 1) * 8);
 	if (!larger) {
 		rc = ENOMEM;
 		goto out;
 	}
-	*room = larger;
+	*buffer = larger;
 	*n = words;
 	rc = unpack_columns(larger, words, bytes + 8, bytes + unpacked);
 out:
@@ -207,7 +207,7 @@ out:
 }
 #endif
 
-const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n,
+const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **buffer, size_t *n,
                              struct sp_err *e)
 {
 	if (part->type != SP_RAW_EVENTSZ) {
@@ -215,16 +215,16 @@ const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_pa
 		return sp_raw_payload(f, part);
 	}
 #ifdef SP_HAVE_ZSTD
-	int rc = unpack(sp_raw_payload(f, part), part->used, room, n);
+	int rc = unpack(sp_raw_payload(f, part), part->used, buffer, n);
 
 	if (rc == 0)
-		return *room;
+		return *buffer;
 	if (rc > 0)
 		sp_fail(e, rc, "%s: not enough memory", f->name);
 	else
 		sp_fail(e, 0, "compressed events cannot be unpacked");
 #else
-	(void)room;
+	(void)buffer;
 	sp_fail(e, ENOTSUP, "%s at 0x%" PRIx64 ": compressed trace, but this Spartito was built without zstd", f->name,
 	        part->offset);
 #endif

@@ -14,7 +14,7 @@
 #include "format/checksum.h"
 
 enum {
-	PROBLEMS_TOLD = 20,
+	PROBLEMS_REPORTED = 20,
 	PAGE = SP_RAW_PAGE,
 	HEAD = sizeof(struct sp_raw_chunk),
 	SPAN = 64 << 20 /* bytes of the file that are read before their pages are released */
@@ -34,7 +34,7 @@ void sp_raw_report(struct sp_raw_file *f, uint64_t offset, const char *format, .
 	va_list args;
 	int n;
 
-	if (f->problems++ >= PROBLEMS_TOLD)
+	if (f->problems++ >= PROBLEMS_REPORTED)
 		return;
 	n = snprintf(text, sizeof(text), " at 0x%" PRIx64 ": ", offset);
 	va_start(args, format);
@@ -47,11 +47,11 @@ void sp_raw_report_rest(struct sp_raw_file *f)
 {
 	char text[80];
 
-	if (f->problems <= PROBLEMS_TOLD)
+	if (f->problems <= PROBLEMS_REPORTED)
 		return;
-	snprintf(text, sizeof(text), ": %u more problems of this kind", f->problems - PROBLEMS_TOLD);
+	snprintf(text, sizeof(text), ": %u more problems of this kind", f->problems - PROBLEMS_REPORTED);
 	report(f, text);
-	f->problems = PROBLEMS_TOLD;
+	f->problems = PROBLEMS_REPORTED;
 }
 
 static int check_header(struct sp_raw_file *f, struct sp_err *e)
@@ -148,15 +148,15 @@ static void check_sum(struct sp_raw_file *f, struct sp_raw_part *p)
 		sp_raw_report(f, p->offset, "checksum of a chunk of type %" PRIu32 " is wrong", p->type);
 }
 
-static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *room)
+static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_t at, uint64_t bytes, size_t *capacity)
 {
 	const uint64_t unit = c->type == SP_RAW_SITES ? sp_raw_site_bytes(f->header.version) : sp_raw_unit(c->type);
 	struct sp_raw_part *p;
-	uint64_t most;
+	uint64_t limit;
 
-	if (f->n_parts == *room) {
-		*room = *room ? *room * 2 : 64;
-		p = realloc(f->parts, *room * sizeof(*p));
+	if (f->n_parts == *capacity) {
+		*capacity = *capacity ? *capacity * 2 : 64;
+		p = realloc(f->parts, *capacity * sizeof(*p));
 		if (!p)
 			return -1;
 		f->parts = p;
@@ -174,11 +174,11 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 	check_sum(f, p);
 	if (unit == 0 || c->type == SP_RAW_LOCATION || c->type == SP_RAW_STACK)
 		return 0;
-	most = (bytes - HEAD) / unit;
-	if (p->used > most) {
+	limit = (bytes - HEAD) / unit;
+	if (p->used > limit) {
 		sp_raw_report(f, at + offsetof(struct sp_raw_chunk, used), "%" PRIu64 " used of room for %" PRIu64,
-		              p->used, most);
-		p->used = most;
+		              p->used, limit);
+		p->used = limit;
 	}
 	return 0;
 }
@@ -186,7 +186,7 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 static int find_parts(struct sp_raw_file *f)
 {
 	struct sp_raw_chunk c;
-	size_t at = PAGE, forgotten = 0, room = 0, length;
+	size_t at = PAGE, forgotten = 0, capacity = 0, length;
 
 	while (at < f->size) {
 		if (at - forgotten >= SPAN) {
@@ -213,7 +213,7 @@ static int find_parts(struct sp_raw_file *f)
 		}
 		if (c.type == SP_RAW_FREE && f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(&c))
 			sp_raw_report(f, at, "a chunk that was in use is marked as free");
-		if (c.type != SP_RAW_FREE && add_part(f, &c, at, c.bytes, &room))
+		if (c.type != SP_RAW_FREE && add_part(f, &c, at, c.bytes, &capacity))
 			return -1;
 		at += c.bytes;
 	}

@@ -112,9 +112,9 @@ const struct sp_raw_frame *sp_raw_open_frames(struct sp_raw_file *f, struct sp_r
  * only in the first call, so that damage is reported once. */
 bool sp_raw_is_whole(const struct sp_raw_file *f, struct sp_raw_part *part);
 
-/* The words of an EVENTS or EVENTSZ part, and their number in *n. Those of EVENTSZ are decompressed into *room, which
+/* The words of an EVENTS or EVENTSZ part, and their number in *n. Those of EVENTSZ are decompressed into *buffer, which
  * the caller frees and may reuse for the next part. NULL with e set: not enough memory, or e->code 0: damage. */
-const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **room, size_t *n,
+const uint64_t *sp_raw_words(const struct sp_raw_file *f, const struct sp_raw_part *part, uint64_t **buffer, size_t *n,
                              struct sp_err *e);
 /* An upper limit of the number of words, found without reading them. */
 uint64_t sp_raw_word_count(const struct sp_raw_file *f, const struct sp_raw_part *part);

@@ -16,7 +16,7 @@
  * file writes it. If that cannot be read (a process of another user), assume that it has. */
 static bool has_mapped(int32_t pid, const char *base)
 {
-	size_t n = strlen(base), room = 0;
+	size_t n = strlen(base), capacity = 0;
 	char path[40], *line = NULL, *at;
 	bool found = false;
 	ssize_t length;
@@ -26,7 +26,7 @@ static bool has_mapped(int32_t pid, const char *base)
 	f = fopen(path, "re");
 	if (!f)
 		return errno != ENOENT && errno != ESRCH; /* it has ended */
-	while (!found && (length = getline(&line, &room, f)) > 0) {
+	while (!found && (length = getline(&line, &capacity, f)) > 0) {
 		if (line[length - 1] == '\n')
 			line[--length] = 0;
 		at = strrchr(line, '/');

@@ -43,9 +43,9 @@ void *sp_define_live(unsigned kind, unsigned flags, uint32_t a, uint32_t b, cons
 /* Returns the id of a name of its kind (COUNTER, PARAMETER or STRING), which it defines at first use; 0 if it
  * cannot. */
 uint32_t sp_define_name(unsigned kind, const char *p, size_t n);
-/* Writes text to out, with each byte that is not UTF-8 escaped like Python's backslashreplace. At most `room` bytes;
- * returns the length. */
-size_t sp_escape(char *out, size_t room, const char *text, size_t n);
+/* Writes text to out, with each byte that is not UTF-8 escaped like Python's backslashreplace. At most `capacity`
+ * bytes; returns the length. */
+size_t sp_escape(char *out, size_t capacity, const char *text, size_t n);
 /* Regions that are found by a key (n bytes) instead of a code object's address; SP_KEY_… names the sort of key.
  * sp_define_find() returns the id, or 0 if the region is not defined yet. sp_define_keyed() defines it at first use,
  * with the texts of sp_define_region(), and returns the id or 0. With the flags SP_REGION_LEFT_OUT it stores that

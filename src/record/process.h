@@ -37,7 +37,7 @@ struct sp_process {
 	uint64_t size;                /* of the file, bytes */
 	struct sp_segment *segments;  /* owned */
 	size_t n_segments;
-	struct sp_past *past;    /* owned; the retired measurements */
+	struct sp_retired *past; /* owned; the retired measurements */
 	int current[SP_STREAMS]; /* index of the segment that is being filled, or -1 */
 	uint64_t next_segment[SP_STREAMS];
 	uint64_t mapped, event_bytes;
@@ -64,7 +64,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
  * or NULL. The caller makes locations with sp_thread_of(). Returns as sp_process_start(). */
 int sp_process_start_sampler(const char *dir, struct sp_settings *s, struct sp_filter *f, pid_t sampled,
                              const char *sampled_file);
-/* Ends the measurement. Its mappings stay as long as another thread may be in its last event: past.c. */
+/* Ends the measurement. Its mappings stay as long as another thread may be in its last event: retired.c. */
 void sp_process_stop(enum sp_raw_ended how);
 /* begins: the process is about to become another program. Otherwise exec failed, and recording continues. */
 void sp_process_exec(bool begins);

@@ -7,11 +7,11 @@
 struct sp_thread;
 
 /* Retires the current measurement, so that another one can begin. The calling thread is in none of its events. */
-void sp_past_add(void);
+void sp_retired_add(void);
 /* The thread with this location is in no event of a retired measurement any more. The location may already be freed. */
-void sp_past_left(const struct sp_thread *location);
+void sp_retired_left(const struct sp_thread *location);
 /* In a child of fork, which has no other threads: frees all retired measurements. */
-void sp_past_forget(void);
+void sp_retired_forget(void);
 /* The calling thread is in no event of a retired measurement. Forgets its location there, because another location may
  * reuse the address. */
 void sp_thread_leave(void);

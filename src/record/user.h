@@ -12,7 +12,7 @@
 
 /* The source location of a user region. function: it is an ordinary region of a Python function that the program
  * records explicitly. */
-struct sp_place {
+struct sp_user_location {
 	struct sp_text group, file; /* group: stored as the region's module; if the name begins with the group and a
 	                               colon, that part is removed */
 	uint32_t line;
@@ -20,7 +20,7 @@ struct sp_place {
 };
 /* Returns the region of that name, which it defines at first use, or 0 if there is no space. A function's region is
  * found by `key`, because names of functions are not unique. */
-uint32_t sp_user_region(struct sp_text key, struct sp_text name, const struct sp_place *place);
+uint32_t sp_user_region(struct sp_text key, struct sp_text name, const struct sp_user_location *place);
 /* Enter and leave a region; region 0 counts a loss. Leaving returns whether the region was open; true if it is not
  * recorded. begin and end do the same by name, of n bytes. */
 void sp_user_enter(uint32_t region);

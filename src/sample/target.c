@@ -16,7 +16,7 @@
 #include "base/grow.h"
 #include "base/search.h"
 
-enum { MOST_TEXT = 64 << 20 }; /* maximum bytes that are read of a file of /proc */
+enum { MAX_TEXT = 64 << 20 }; /* maximum bytes that are read of a file of /proc */
 
 /* Reads a file of /proc into text[n] and adds a NUL. Returns the number of bytes, or a negative errno. It reads once,
  * so that the contents are a consistent snapshot. */
@@ -104,7 +104,7 @@ bool sp_target_alive(const struct sp_target *t)
 
 /* ---- opening ---- */
 
-static int tell(char *why, size_t n, int error, const char *text)
+static int fail_with(char *why, size_t n, int error, const char *text)
 {
 	snprintf(why, n, "%s", text);
 	return error;
@@ -112,9 +112,9 @@ static int tell(char *why, size_t n, int error, const char *text)
 
 static void tell_user(pid_t pid, long uid, char *why, size_t n)
 {
-	struct passwd room, *found = NULL;
+	struct passwd capacity, *found = NULL;
 	char text[1024];
-	if (getpwuid_r((uid_t)uid, &room, text, sizeof text, &found))
+	if (getpwuid_r((uid_t)uid, &capacity, text, sizeof text, &found))
 		found = NULL;
 	if (found)
 		snprintf(why, n, "process %d belongs to the user %s: sample it as that user, or as root", (int)pid,
@@ -151,7 +151,7 @@ static int explain(pid_t pid, char *why, size_t n)
 	if ((uid_t)uid != geteuid() && geteuid())
 		tell_user(pid, uid, why, n);
 	else if (atoi(text) == 3)
-		tell(
+		fail_with(
 		    why, n, 0,
 		    "this system lets no process read another one (/proc/sys/kernel/yama/ptrace_scope is 3 until it is "
 		    "booted again)");
@@ -188,7 +188,7 @@ static int try_memory(struct sp_target *t, char *why, size_t n)
 		return -ESRCH;
 	}
 	if (r)
-		return tell(why, n, r, strerror(-r));
+		return fail_with(why, n, r, strerror(-r));
 	const struct sp_mapping *first = m.all;
 	while (first < m.all + m.n && !first->readable)
 		first++;
@@ -247,16 +247,16 @@ void sp_target_close(struct sp_target *t)
 static int whole(pid_t pid, const char *file, char **text)
 {
 	char path[64];
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 	ssize_t got = 1;
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	*text = NULL;
-	while (got > 0 && n < MOST_TEXT) {
-		if (room - n < 2) {
-			char *more = realloc(*text, room = room ? 2 * room : 1 << 16);
+	while (got > 0 && n < MAX_TEXT) {
+		if (capacity - n < 2) {
+			char *more = realloc(*text, capacity = capacity ? 2 * capacity : 1 << 16);
 			if (!more) {
 				got = -1;
 				errno = ENOMEM;
@@ -264,7 +264,7 @@ static int whole(pid_t pid, const char *file, char **text)
 			}
 			*text = more;
 		}
-		got = read(fd, *text + n, room - n - 1);
+		got = read(fd, *text + n, capacity - n - 1);
 		n += got > 0 ? (size_t)got : 0;
 	}
 	int r = got < 0 ? -errno : 0;
@@ -293,7 +293,7 @@ static bool read_mapping(char *line, struct sp_mapping *m)
 
 int sp_target_mappings(const struct sp_target *t, struct sp_mappings *out)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	*out = (struct sp_mappings){0};
 	int r = whole(t->pid, "maps", &out->text);
 	if (r) {
@@ -304,7 +304,7 @@ int sp_target_mappings(const struct sp_target *t, struct sp_mappings *out)
 		end = line + strcspn(line, "\n");
 		if (*end)
 			*end++ = 0;
-		if (!sp_grow(&out->all, out->n, &room, sizeof *out->all)) {
+		if (!sp_grow(&out->all, out->n, &capacity, sizeof *out->all)) {
 			sp_mappings_free(out);
 			return -ENOMEM;
 		}
@@ -346,7 +346,7 @@ bool sp_target_file(const struct sp_target *t, const struct sp_mapping *m, char 
 
 /* ---- threads ---- */
 
-int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room)
+int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t capacity)
 {
 	char path[64];
 	size_t n = 0;
@@ -358,7 +358,7 @@ int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room)
 		long id = strtol(e->d_name, NULL, 10);
 		if (id <= 0)
 			continue;
-		if (n < room)
+		if (n < capacity)
 			ids[n] = (pid_t)id;
 		n++;
 	}

@@ -51,7 +51,7 @@ const struct sp_mapping *sp_mappings_at(const struct sp_mappings *m, uint64_t ad
 bool sp_target_file(const struct sp_target *t, const struct sp_mapping *m, char *path, size_t n);
 
 /* Lists its threads. Fills ids[room] and returns the number of threads (may be more than room), or a negative errno. */
-int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t room);
+int sp_target_threads(const struct sp_target *t, pid_t *ids, size_t capacity);
 
 /* The id of one of its threads inside the process: a different number if the process has a separate pid namespace. */
 pid_t sp_target_inner(const struct sp_target *t, pid_t thread);

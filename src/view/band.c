@@ -30,7 +30,7 @@ void sp_band_location(struct sp_band *b, uint32_t location)
 
 static void put_row(struct sp_band *b, struct sp_band_row row)
 {
-	if (!sp_grow(&b->rows, b->n_rows, &b->row_room, sizeof(*b->rows))) {
+	if (!sp_grow(&b->rows, b->n_rows, &b->row_capacity, sizeof(*b->rows))) {
 		b->failed = true;
 		return;
 	}

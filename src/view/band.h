@@ -21,7 +21,7 @@ struct sp_band {
 	uint32_t bucket;          /* the current pixel */
 	uint64_t events;          /* number of events in the current pixel */
 	struct sp_band_row *rows; /* owned; rows of all locations up to now */
-	size_t n_rows, row_room;
+	size_t n_rows, row_capacity;
 	bool failed; /* no memory */
 };
 

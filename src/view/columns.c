@@ -31,9 +31,9 @@ struct column {
 
 struct sp_columns {
 	char *text; /* owned; text of the header */
-	size_t n, room;
+	size_t n, capacity;
 	struct column *columns; /* owned */
-	size_t n_columns, column_room;
+	size_t n_columns, column_capacity;
 	bool failed; /* no memory */
 };
 
@@ -43,27 +43,27 @@ struct sp_columns {
 
 /* ---- text of the header ---- */
 
-static char *room(struct sp_columns *c, size_t n)
+static char *reserve(struct sp_columns *c, size_t n)
 {
 	char *larger;
 
 	if (c->failed)
 		return NULL;
-	if (c->room - c->n < n) {
-		larger = realloc(c->text, c->room * 2 + n);
+	if (c->capacity - c->n < n) {
+		larger = realloc(c->text, c->capacity * 2 + n);
 		if (!larger) {
 			c->failed = true;
 			return NULL;
 		}
 		c->text = larger;
-		c->room = c->room * 2 + n;
+		c->capacity = c->capacity * 2 + n;
 	}
 	return c->text + c->n;
 }
 
 static void put(struct sp_columns *c, const char *s, size_t n)
 {
-	char *to = room(c, n);
+	char *to = reserve(c, n);
 
 	if (!to)
 		return;
@@ -75,7 +75,7 @@ static void quoted(struct sp_columns *c, struct sp_str s)
 {
 	static const char hex[] = "0123456789abcdef";
 	const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n;
-	char *to = room(c, s.n * 6 + 2), *at = to;
+	char *to = reserve(c, s.n * 6 + 2), *at = to;
 
 	if (!to)
 		return;
@@ -196,7 +196,7 @@ static void *add(struct sp_columns *c, const char *name, enum sp_column_type typ
 {
 	struct column x = {.n = n, .type = type};
 
-	if (!sp_grow(&c->columns, c->n_columns, &c->column_room, sizeof(*c->columns))) {
+	if (!sp_grow(&c->columns, c->n_columns, &c->column_capacity, sizeof(*c->columns))) {
 		c->failed = true;
 		return NULL;
 	}
@@ -218,7 +218,7 @@ void *sp_columns_add(struct sp_columns *c, const char *name, enum sp_column_type
 	return add(c, name, type, n, true);
 }
 
-void *sp_columns_room(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n)
+void *sp_columns_capacity(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n)
 {
 	return add(c, name, type, n, false);
 }

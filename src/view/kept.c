@@ -17,7 +17,7 @@ struct sp_view_kept {
 	struct sp_err why;  /* and then this has a text */
 	struct sp_view_messages messages;
 	bool has_messages;
-	struct sp_looks *looks; /* owned; for each location; NULL: not needed yet */
+	struct sp_view_samples *samples; /* owned; for each location; NULL: not needed yet */
 };
 
 static void free_messages(struct sp_view_messages *all)
@@ -28,13 +28,13 @@ static void free_messages(struct sp_view_messages *all)
 	*all = (struct sp_view_messages){.n = 0};
 }
 
-static void free_looks(struct sp_view_kept *k)
+static void free_samples(struct sp_view_kept *k)
 {
 	size_t i;
 
-	for (i = 0; i < k->m->n_locations && k->looks; i++)
-		sp_looks_free(&k->looks[i]);
-	free(k->looks);
+	for (i = 0; i < k->m->n_locations && k->samples; i++)
+		sp_view_samples_free(&k->samples[i]);
+	free(k->samples);
 }
 
 struct sp_view_kept *sp_view_kept_new(const struct sp_model *m)
@@ -54,7 +54,7 @@ void sp_view_kept_free(struct sp_view_kept *k)
 		return;
 	sp_lod_close(k->lod);
 	free_messages(&k->messages);
-	free_looks(k);
+	free_samples(k);
 	pthread_mutex_destroy(&k->lock);
 	free(k);
 }
@@ -230,42 +230,43 @@ int sp_view_all_messages(const struct sp_viewed *v, const struct sp_view_message
 
 /* ---- samples ---- */
 
-struct looking {
+struct samples_query {
 	struct sp_view_kept *k;
 	uint32_t location;
 	struct sp_err *e;
 };
 
-static int read_looks(void *arg)
+static int read_samples(void *arg)
 {
-	const struct looking *l = arg;
+	const struct samples_query *l = arg;
 
-	return sp_looks_read(&l->k->looks[l->location], l->k->m, l->location, l->e);
+	return sp_view_samples_read(&l->k->samples[l->location], l->k->m, l->location, l->e);
 }
 
-int sp_view_looks(const struct sp_viewed *v, uint32_t location, const struct sp_looks **looks, struct sp_err *e)
+int sp_view_samples_of(const struct sp_viewed *v, uint32_t location, const struct sp_view_samples **samples,
+                       struct sp_err *e)
 {
 	struct sp_view_kept *k = v->kept;
-	struct sp_looks *l;
+	struct sp_view_samples *l;
 	int rc = 0;
 
 	pthread_mutex_lock(&k->lock);
-	if (!k->looks)
-		k->looks = calloc(k->m->n_locations + 1, sizeof(*k->looks));
-	l = k->looks ? &k->looks[location] : NULL;
+	if (!k->samples)
+		k->samples = calloc(k->m->n_locations + 1, sizeof(*k->samples));
+	l = k->samples ? &k->samples[location] : NULL;
 	if (!l) {
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	} else if (!l->known) {
 		/* guarded, because the lock is held */
-		rc = sp_guarded(read_looks, &(struct looking){k, location, e}, e);
+		rc = sp_guarded(read_samples, &(struct samples_query){k, location, e}, e);
 		if (rc)
-			sp_looks_free(l);
+			sp_view_samples_free(l);
 		l->failed = rc;
 		l->known = true;
 	} else if (l->failed) {
 		rc = sp_fail(e, EIO, "the samples of location %u cannot be read", location);
 	}
 	pthread_mutex_unlock(&k->lock);
-	*looks = l;
+	*samples = l;
 	return rc;
 }

@@ -5,7 +5,7 @@
 
 #include "model/lod/lod.h"
 #include "model/model.h"
-#include "view/looks.h"
+#include "view/samples.h"
 #include "view/view.h"
 
 struct sp_view_kept;
@@ -20,7 +20,8 @@ int sp_view_lod(const struct sp_viewed *v, struct sp_lod **p, struct sp_err *e);
 /* The same, but *p is NULL if no location has a trace: for questions that samples can answer. */
 int sp_view_lod_if_any(const struct sp_viewed *v, struct sp_lod **p, struct sp_err *e);
 /* The samples of a location, which are read in the first call. A failure is final. Returns 0, or -1 with e set. */
-int sp_view_looks(const struct sp_viewed *v, uint32_t location, const struct sp_looks **looks, struct sp_err *e);
+int sp_view_samples_of(const struct sp_viewed *v, uint32_t location, const struct sp_view_samples **samples,
+                       struct sp_err *e);
 /* Makes the index before the first question, with the options o. If progress() cancels it, the next call tries again.
  * *made: whether the index was made (not found). Returns 0, or -1 with e set. */
 int sp_view_lod_make(struct sp_view_kept *k, const struct sp_lod_options *o, bool *made, struct sp_err *e);

@@ -24,7 +24,7 @@ void sp_pen_free(struct sp_pen *p)
 
 static void put_row(struct sp_pen *p, struct sp_pen_row row)
 {
-	if (!sp_grow(&p->rows, p->n_rows, &p->row_room, sizeof(*p->rows))) {
+	if (!sp_grow(&p->rows, p->n_rows, &p->row_capacity, sizeof(*p->rows))) {
 		p->failed = true;
 		return;
 	}
@@ -40,7 +40,7 @@ static void flush(struct sp_pen *p, uint32_t depth)
 	if (l->calls == 0)
 		return;
 	for (i = 1; i < SP_PEN_SEVERAL; i++)
-		if (l->most[i].region != SP_NONE && l->most[i].ns > l->most[best].ns)
+		if (l->top[i].region != SP_NONE && l->top[i].ns > l->top[best].ns)
 			best = i;
 	if (l->calls > 1)
 		p->exact = false;
@@ -48,7 +48,7 @@ static void flush(struct sp_pen *p, uint32_t depth)
 	    p, (struct sp_pen_row){.begin = l->begin,
 	                           .end = l->end,
 	                           .depth = depth,
-	                           .region = l->most[best].region,
+	                           .region = l->top[best].region,
 	                           .calls = l->calls < UINT32_MAX ? (uint32_t)l->calls : UINT32_MAX,
 	                           .busy = l->calls == 1 || width == 0 ? 1 : (float)((double)l->busy / (double)width)});
 	l->calls = 0;
@@ -60,39 +60,39 @@ static void add_region(struct sp_pen_lane *l, uint32_t region, uint64_t ns)
 	unsigned i, least = 0;
 
 	for (i = 0; i < SP_PEN_SEVERAL; i++) {
-		if (l->most[i].region == region) {
-			l->most[i].ns += ns;
+		if (l->top[i].region == region) {
+			l->top[i].ns += ns;
 			return;
 		}
-		if (l->most[i].region == SP_NONE) {
+		if (l->top[i].region == SP_NONE) {
 			least = i;
 			break;
 		}
-		if (l->most[i].ns < l->most[least].ns)
+		if (l->top[i].ns < l->top[least].ns)
 			least = i;
 	}
-	if (l->most[least].region != SP_NONE && l->most[least].ns >= ns)
+	if (l->top[least].region != SP_NONE && l->top[least].ns >= ns)
 		return;
-	l->most[least].region = region;
-	l->most[least].ns = ns;
+	l->top[least].region = region;
+	l->top[least].ns = ns;
 }
 
 static bool make_lane(struct sp_pen *p, uint32_t depth)
 {
 	struct sp_pen_lane *larger;
-	uint32_t room;
+	uint32_t capacity;
 
 	if (depth < p->n_lanes)
 		return true;
-	if (depth >= p->lane_room) {
-		room = depth * 2 + 64;
-		larger = realloc(p->lanes, room * sizeof(*larger));
+	if (depth >= p->lane_capacity) {
+		capacity = depth * 2 + 64;
+		larger = realloc(p->lanes, capacity * sizeof(*larger));
 		if (!larger) {
 			p->failed = true;
 			return false;
 		}
 		p->lanes = larger;
-		p->lane_room = room;
+		p->lane_capacity = capacity;
 	}
 	memset(p->lanes + p->n_lanes, 0, (depth + 1 - p->n_lanes) * sizeof(*p->lanes));
 	p->n_lanes = depth + 1;
@@ -100,7 +100,7 @@ static bool make_lane(struct sp_pen *p, uint32_t depth)
 }
 
 void sp_pen_add(struct sp_pen *p, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy,
-                uint32_t region, uint64_t most)
+                uint32_t region, uint64_t longest)
 {
 	struct sp_pen_lane *l;
 	unsigned i;
@@ -123,12 +123,12 @@ void sp_pen_add(struct sp_pen *p, uint32_t depth, uint64_t begin, uint64_t end, 
 	if (l->calls == 0) {
 		*l = (struct sp_pen_lane){.begin = begin};
 		for (i = 0; i < SP_PEN_SEVERAL; i++)
-			l->most[i].region = SP_NONE;
+			l->top[i].region = SP_NONE;
 	}
 	l->end = end;
 	l->calls += calls;
 	l->busy += busy;
-	add_region(l, region, most);
+	add_region(l, region, longest);
 }
 
 /* Sorts by depth; rows of one depth are already in the order of time. */
@@ -146,7 +146,7 @@ static int sort(struct sp_pen *p)
 			sorted[at[p->rows[i].depth]++] = p->rows[i];
 		free(p->rows);
 		p->rows = sorted;
-		p->row_room = p->n_rows + 1;
+		p->row_capacity = p->n_rows + 1;
 	} else {
 		free(sorted);
 		p->failed = true;

@@ -15,7 +15,7 @@ struct sp_pen_lane {
 	struct {
 		uint32_t region;
 		uint64_t ns;
-	} most[SP_PEN_SEVERAL]; /* the regions with the most time; region SP_NONE: unused */
+	} top[SP_PEN_SEVERAL]; /* the regions with the most time; region SP_NONE: unused */
 };
 
 struct sp_pen_row {
@@ -28,9 +28,9 @@ struct sp_pen {
 	uint64_t pixel;            /* ns */
 	uint32_t levels;           /* number of depths that are drawn; deeper calls are only counted */
 	struct sp_pen_lane *lanes; /* owned */
-	uint32_t n_lanes, lane_room;
+	uint32_t n_lanes, lane_capacity;
 	struct sp_pen_row *rows; /* owned */
-	size_t n_rows, row_room;
+	size_t n_rows, row_capacity;
 	uint32_t depth; /* depth of the deepest call, plus 1; 0: no call */
 	bool exact;     /* every row is a single call, and no call is left out */
 	bool failed;    /* no memory */
@@ -41,9 +41,9 @@ void sp_pen_begin(struct sp_pen *p, uint64_t begin, uint64_t end, uint32_t pixel
 void sp_pen_free(struct sp_pen *p);
 
 /* Adds calls of one depth, later than those added before: `calls` calls in [begin, end) that take `busy` ns, of which
- * `region` takes `most`. */
+ * `region` takes `longest`. */
 void sp_pen_add(struct sp_pen *p, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy,
-                uint32_t region, uint64_t most);
+                uint32_t region, uint64_t longest);
 /* Adds the last rows, and sorts all by depth and time. Returns 0, or -1: there was no memory. */
 int sp_pen_end(struct sp_pen *p);
 

@@ -89,13 +89,13 @@ int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *value
 {
 	const struct sp_location *l = &r->m->locations[location];
 	const double cost_in = r->m->processes[l->process].cost_in;
-	const struct sp_looks *looks;
+	const struct sp_view_samples *samples;
 	size_t i;
 
-	if (sp_looks_stand(r->m, location)) {
-		if (sp_view_looks(r->v, location, &looks, e))
+	if (sp_view_samples_only(r->m, location)) {
+		if (sp_view_samples_of(r->v, location, &samples, e))
 			return -1;
-		sp_looks_range(looks, r->begin, r->end, values);
+		sp_view_samples_range(samples, r->begin, r->end, values);
 		return 0;
 	}
 	if (!r->p)

@@ -7,7 +7,7 @@
 #include "model/model.h"
 #include "model/path.h"
 #include "model/report/report.h"
-#include "view/looks.h"
+#include "view/samples.h"
 #include "view/view.h"
 
 struct sp_selected {
@@ -58,7 +58,7 @@ int sp_selected_metrics(const struct sp_selected *s, const struct sp_viewed *v, 
 /* Whether the metric is known for the selection. */
 static inline bool sp_selected_counts(const struct sp_selected *s, const struct sp_metric *x)
 {
-	return !s->clipped || !x->own || sp_looks_metric_of(x) != SP_LOOKS_NOT;
+	return !s->clipped || !x->own || sp_view_samples_metric_of(x) != SP_VIEW_SAMPLES_NONE;
 }
 /* Writes meta.unranged: the names of the metrics that are not known for the selection. */
 void sp_selected_unranged(const struct sp_selected *s, struct sp_columns *out);

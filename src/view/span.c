@@ -10,7 +10,7 @@
 
 /* Converts seconds, which may be any number, to the nearest valid time. A whole number of ns is kept: as seconds it may
  * be slightly less. */
-static uint64_t moment(double s, uint64_t otherwise)
+static uint64_t time_or(double s, uint64_t otherwise)
 {
 	if (isnan(s))
 		return otherwise;
@@ -20,15 +20,15 @@ static uint64_t moment(double s, uint64_t otherwise)
 
 int sp_span_of(struct sp_span *s, const struct sp_model *m, const struct sp_view_query *q, struct sp_err *e)
 {
-	s->begin = moment(q->begin, 0);
-	s->end = moment(q->end, m->end_ns - m->begin_ns);
+	s->begin = time_or(q->begin, 0);
+	s->end = time_or(q->end, m->end_ns - m->begin_ns);
 	s->pixels = q->pixels ? q->pixels : SP_SPAN_PIXELS;
 	if (!sp_model_has_events(m))
 		return sp_fail(e, EINVAL,
 		               "a time line needs a trace or samples, and this experiment has none: measure with "
 		               "--trace or --sample");
-	if (s->pixels > SP_SPAN_MOST_PIXELS)
-		return sp_fail(e, EINVAL, "pixels cannot be more than %d", SP_SPAN_MOST_PIXELS);
+	if (s->pixels > SP_SPAN_MAX_PIXELS)
+		return sp_fail(e, EINVAL, "pixels cannot be more than %d", SP_SPAN_MAX_PIXELS);
 	if (s->end <= s->begin)
 		s->end = s->begin + 1;
 	return 0;

@@ -8,7 +8,7 @@
 #include "model/str.h"
 #include "view/view.h"
 
-enum { SP_SPAN_PIXELS = 1000, SP_SPAN_MOST_PIXELS = 16384, SP_SPAN_LEVELS = 256 };
+enum { SP_SPAN_PIXELS = 1000, SP_SPAN_MAX_PIXELS = 16384, SP_SPAN_LEVELS = 256 };
 
 struct sp_span {
 	uint64_t begin, end; /* ns; begin < end */

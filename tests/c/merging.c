@@ -21,7 +21,7 @@
 
 struct ranks {
 	const char *dir;
-	int size, fd[MERGING_MOST_RANKS][MERGING_MOST_RANKS];
+	int size, fd[MERGING_MAX_RANKS][MERGING_MAX_RANKS];
 	int silent; /* this rank exits without sending anything; -1: no rank */
 };
 
@@ -82,8 +82,8 @@ static void *run_rank(void *arg)
 int merging_ranks(const char *dir, int size, int silent, struct sp_err *e)
 {
 	struct ranks all = {dir, size, {{0}}, silent};
-	struct rank rank[MERGING_MOST_RANKS];
-	pthread_t thread[MERGING_MOST_RANKS];
+	struct rank rank[MERGING_MAX_RANKS];
+	pthread_t thread[MERGING_MAX_RANKS];
 	int i, k, fd[2];
 
 	for (i = 0; i < size; i++)
@@ -124,7 +124,7 @@ void merging_compare_definitions(const struct sp_model *a, const struct sp_model
 		CHECK(same_text(&p->module, &q->module) && same_text(&p->qualname, &q->qualname) &&
 		      same_text(&p->name, &q->name) && same_text(&p->file, &q->file) && p->line == q->line &&
 		      p->kind == q->kind && p->role == q->role && p->generator == q->generator &&
-		      p->code.told == q->code.told && p->code.argcount == q->code.argcount &&
+		      p->code.recorded == q->code.recorded && p->code.argcount == q->code.argcount &&
 		      p->code.lasti == q->code.lasti && p->address == q->address);
 	}
 	CHECK(memcmp(a->paths, b->paths, a->n_paths * sizeof(*a->paths)) == 0);

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 
-enum { MERGING_MOST_RANKS = 9 };
+enum { MERGING_MAX_RANKS = 9 };
 
 /* Merges with this number of ranks. silent: this rank exits without sending anything; -1: no rank. Returns the result
  * of rank 0, 0 or -1 with e set; checks that all ranks got the same result. */

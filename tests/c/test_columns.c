@@ -223,7 +223,7 @@ static void test_metrics(void)
 	uint32_t i, k, n, f;
 
 	rg_metric(p, 0, SP_RAW_METRIC_RUSAGE, "ru_utime", "s", -6);
-	rg_metric(p, 1, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "io_bytes_read", "byte", 0);
+	rg_metric(p, 1, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "io_bytes_read", "byte", 0);
 	t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 1000);
 	rg_extra(t, 2000, SP_RAW_X_METRICS, (uint64_t[]){5}, 1);
 	rg_enter(t, 2000, F);

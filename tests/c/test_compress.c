@@ -12,7 +12,7 @@
 #include "scratch.h"
 #include "model/path.h"
 
-enum { MOST = 200000, GONE = 0x3ffffff0 }; /* larger than any process id */
+enum { MAX = 200000, GONE = 0x3ffffff0 }; /* larger than any process id */
 
 struct reading {
 	struct sp_model *m;
@@ -22,7 +22,7 @@ struct reading {
 
 static struct reading read_all(const char *dir)
 {
-	struct reading r = {.m = scratch_load(dir, 0), .events = malloc(MOST * sizeof(*r.events))};
+	struct reading r = {.m = scratch_load(dir, 0), .events = malloc(MAX * sizeof(*r.events))};
 	struct sp_err e = {.code = 0};
 	struct sp_events *s;
 	uint32_t l;
@@ -31,9 +31,9 @@ static struct reading read_all(const char *dir)
 	MUST(r.events);
 	for (l = 0; l < r.m->n_locations; l++) {
 		MUST(sp_events_open(&s, r.m, l, &e) == 0);
-		while ((n = sp_events_read(s, r.events + r.n, MOST - r.n, &e)) > 0)
+		while ((n = sp_events_read(s, r.events + r.n, MAX - r.n, &e)) > 0)
 			r.n += (size_t)n;
-		MUST(n == 0 && r.n < MOST);
+		MUST(n == 0 && r.n < MAX);
 		sp_events_close(s);
 	}
 	return r;

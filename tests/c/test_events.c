@@ -35,7 +35,7 @@ static struct sp_model *load(struct rg_process *p)
 	return scratch_load(dir, 0);
 }
 
-static long read_some(struct sp_model *m, struct sp_event *ev, size_t room, size_t at_once)
+static long read_some(struct sp_model *m, struct sp_event *ev, size_t capacity, size_t at_once)
 {
 	struct sp_events *s;
 	struct sp_err e;
@@ -43,7 +43,7 @@ static long read_some(struct sp_model *m, struct sp_event *ev, size_t room, size
 	long k;
 
 	MUST(sp_events_open(&s, m, 0, &e) == 0);
-	while (n + at_once <= room && (k = sp_events_read(s, ev + n, at_once, &e)) > 0)
+	while (n + at_once <= capacity && (k = sp_events_read(s, ev + n, at_once, &e)) > 0)
 		n += (size_t)k;
 	sp_events_close(s);
 	return (long)n;

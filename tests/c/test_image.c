@@ -64,8 +64,8 @@ static void change_topology(struct sp_model *m)
 
 	while (!m->comms[i].cart_dims)
 		MUST(++i < m->n_comms);
-	MUST(m->comms[i].group.n * (SP_MOST_DIMENSIONS + 1) <= 1024);
-	m->comms[i].cart_dims = SP_MOST_DIMENSIONS + 1;
+	MUST(m->comms[i].group.n * (SP_MAX_DIMENSIONS + 1) <= 1024);
+	m->comms[i].cart_dims = SP_MAX_DIMENSIONS + 1;
 	m->comms[i].cart = m->comms[i].coordinates = numbers;
 }
 

@@ -32,9 +32,9 @@ static void test_records(bool old)
 {
 	struct sp_model *m = load_sample(old);
 	const struct sp_lock_wait *w = m->lock_waits;
-	const struct sp_lock_circle *c = m->lock_circles;
+	const struct sp_lock_cycle *c = m->lock_cycles;
 
-	MUST(m->n_locks == 5 && m->n_lock_waits == 5 && m->n_lock_circles == 2);
+	MUST(m->n_locks == 5 && m->n_lock_waits == 5 && m->n_lock_cycles == 2);
 	CHECK(m->locks[0].kind == SP_LOCK_LOCK && m->locks[0].made_line == 1 && m->locks[0].holder == 1);
 	CHECK(strcmp(last_of(m, &m->locks[0].holder_stack), "hold") == 0);
 	CHECK(m->locks[2].user == 1 && m->locks[2].freed && m->locks[2].made_file == SP_NONE);
@@ -128,7 +128,7 @@ static void test_events(size_t batch)
 		CHECK_NUMBER(seen.count[i], m->lock_waits[i].count);
 		CHECK_NUMBER(seen.ns[i], i == 1 ? 150 : m->lock_waits[i].ns);
 	}
-	CHECK(seen.how[SP_WAIT_GOT] == 3 && seen.how[SP_WAIT_FAILED] == 1 && seen.how[SP_WAIT_UNSEEN] == 1 &&
+	CHECK(seen.how[SP_WAIT_ACQUIRED] == 3 && seen.how[SP_WAIT_FAILED] == 1 && seen.how[SP_WAIT_UNSEEN] == 1 &&
 	      seen.how[SP_WAIT_OPEN] == 2 && seen.how[SP_WAIT_NONE] == 1);
 	CHECK(seen.acquired == 3 && seen.released == 2 && seen.gil == 0);
 	CHECK(m->n_problems == 0);
@@ -200,7 +200,7 @@ static void test_unbalanced(void)
 	for (i = 0; i < sizeof(want); i++)
 		CHECK(ev[i].kind == want[i]);
 	CHECK(ev[3].u.pair.first == SP_LOCK_SLEEP && ev[3].u.pair.second == SP_WAIT_UNSEEN);
-	CHECK(ev[4].u.pair.first == SP_LOCK_LOCK && ev[4].u.pair.second == SP_WAIT_GOT);
+	CHECK(ev[4].u.pair.first == SP_LOCK_LOCK && ev[4].u.pair.second == SP_WAIT_ACQUIRED);
 	CHECK(ev[7].u.pair.second == SP_WAIT_UNSEEN && ev[11].u.pair.second == SP_WAIT_FAILED);
 	CHECK(m->n_problems == 2 && strstr(m->problems[0].text.p, "names what is not defined") &&
 	      strstr(m->problems[1].text.p, "1 never entered")); /* the first end */
@@ -216,7 +216,7 @@ static void test_amplified(void)
 	struct rg_process *p = rg_process(7, 1, 900, false);
 	struct rg_thread *t = rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900);
 	struct sp_model *m;
-	uint64_t all = 0, most;
+	uint64_t all = 0, limit;
 	uint32_t node = 0;
 	struct stat st;
 	char path[4200];
@@ -233,13 +233,13 @@ static void test_amplified(void)
 	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, END);
 	snprintf(path, sizeof(path), "%s/raw/a.raw", dir);
 	MUST(stat(path, &st) == 0);
-	most = (uint64_t)st.st_size * 4 + (1 << 16);
+	limit = (uint64_t)st.st_size * 4 + (1 << 16);
 	m = scratch_load(dir, 0);
 	CHECK(m->n_lock_waits == WAITS);
 	CHECK(m->lock_waits[0].stack.n == DEEP && m->lock_waits[WAITS - 1].stack.n == 0);
 	for (i = 0; i < m->n_lock_waits; i++)
 		all += m->lock_waits[i].stack.n + m->lock_waits[i].holder_stack.n;
-	CHECK(all <= most && all > most / 2);
+	CHECK(all <= limit && all > limit / 2);
 	CHECK(m->n_problems == 1 && strstr(m->problems[0].text.p, "call paths of some waits are left out"));
 	sp_model_free(m);
 }
@@ -247,7 +247,7 @@ static void test_amplified(void)
 /* A long chain that does not end in a cycle, and one that leads into a cycle. */
 static void test_chains(void)
 {
-	enum { THREADS = 300, CIRCLE = 5 };
+	enum { THREADS = 300, CYCLE = 5 };
 	const char *dir = scratch_experiment();
 	struct rg_process *p = rg_process(7, 1, 900, false);
 	struct rg_thread *t;
@@ -256,7 +256,7 @@ static void test_chains(void)
 
 	for (i = 0; i < THREADS; i++) {
 		/* each waits for the next one; the last for one within the chain */
-		const uint32_t next = i + 1 < THREADS ? i + 1 : THREADS - CIRCLE;
+		const uint32_t next = i + 1 < THREADS ? i + 1 : THREADS - CYCLE;
 
 		t = rg_thread(p, "T", 10 + i, SP_RAW_NONE, 900);
 		rg_object(p, &(struct sp_raw_object){
@@ -267,9 +267,9 @@ static void test_chains(void)
 	}
 	scratch_add(dir, p, "a.raw", SP_RAW_RUNNING, END);
 	m = scratch_load(dir, 0);
-	MUST(m->n_lock_circles == 1);
-	CHECK(m->lock_circles[0].n == CIRCLE && m->lock_circles[0].links[0].location == THREADS - CIRCLE);
-	CHECK(m->lock_circles[0].links[CIRCLE - 1].lock == THREADS - 1);
+	MUST(m->n_lock_cycles == 1);
+	CHECK(m->lock_cycles[0].n == CYCLE && m->lock_cycles[0].links[0].location == THREADS - CYCLE);
+	CHECK(m->lock_cycles[0].links[CYCLE - 1].lock == THREADS - 1);
 	sp_model_free(m);
 }
 

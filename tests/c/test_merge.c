@@ -49,7 +49,7 @@ static unsigned count_files(const char *dir)
 
 static void check_all(const char *dir)
 {
-	static const int sizes[] = {1, 2, 3, 4, 7, MERGING_MOST_RANKS};
+	static const int sizes[] = {1, 2, 3, 4, 7, MERGING_MAX_RANKS};
 	const unsigned files = count_files(dir);
 	struct sp_merge_result r;
 	struct sp_err e;

@@ -130,7 +130,7 @@ static const char *made(unsigned events)
 	rg_metric(p, TIME, SP_RAW_METRIC_RUSAGE, "ru_utime", "s", -6);
 	rg_metric(p, LEVEL, SP_RAW_METRIC_RUSAGE | SP_RAW_METRIC_LEVEL, "ru_maxrss", "kB", 0);
 	rg_metric(p, READ, SP_RAW_METRIC_PERF, "instructions", "#", 0);
-	rg_metric(p, BYTES, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "io_bytes_read", "byte", 0);
+	rg_metric(p, BYTES, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "io_bytes_read", "byte", 0);
 	fill(rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900), 1000, events);
 	fill(rg_thread(p, "helper", 8, 0, 950), 5000, events / 50);
 	scratch_add(dir, p, "h-7.raw", SP_RAW_ENDED_NORMAL, UINT64_C(1) << 30);
@@ -232,11 +232,11 @@ struct reading {
 };
 
 struct curve {
-	struct reading *all; /* owned; all readings */
-	size_t n, room, at;  /* at: index of the one that was reported last */
+	struct reading *all;    /* owned; all readings */
+	size_t n, capacity, at; /* at: index of the one that was reported last */
 	uint64_t begin, end;
 	bool level, fine;
-	size_t told;
+	size_t reported;
 	uint32_t metric;
 };
 
@@ -251,9 +251,9 @@ static void read_curve(struct curve *c, const struct sp_model *m, uint32_t locat
 	while (sp_events_read(s, &ev, 1, &e) > 0) {
 		if (ev.kind != SP_EVENT_METRIC || ev.id != c->metric)
 			continue;
-		if (c->n == c->room) {
-			c->room = c->room * 2 + 1024;
-			c->all = realloc(c->all, c->room * sizeof(*c->all));
+		if (c->n == c->capacity) {
+			c->capacity = c->capacity * 2 + 1024;
+			c->all = realloc(c->all, c->capacity * sizeof(*c->all));
 			MUST(c->all);
 		}
 		c->n -= c->n && c->all[c->n - 1].time == ev.time;
@@ -267,32 +267,32 @@ static double rate(const struct reading *from, const struct reading *to)
 	return ((double)to->value - (double)from->value) / (double)(to->time - from->time) * 1e9;
 }
 
-static void told(void *arg, uint32_t metric, uint64_t time, double value, double low, double high)
+static void reported(void *arg, uint32_t metric, uint64_t time, double value, double low, double high)
 {
 	struct curve *c = arg;
-	double least = HUGE_VAL, most = -HUGE_VAL;
-	size_t i = c->told ? c->at + 1 : 0, k;
+	double least = HUGE_VAL, highest = -HUGE_VAL;
+	size_t i = c->reported ? c->at + 1 : 0, k;
 
 	CHECK(metric == c->metric);
 	while (i < c->n && c->all[i].time < time)
 		i++;
 	MUST(i < c->n);
 	CHECK(c->all[i].time == time && near(value, (double)(c->all[i].value - (c->level ? 0 : c->all[0].value))));
-	if (c->told++ == 0) {
+	if (c->reported++ == 0) {
 		CHECK(isnan(low) && isnan(high));
 		CHECK(i == 0 || time <= c->begin);
 		CHECK(time >= c->begin || i + 1 == c->n || c->all[i + 1].time > c->begin);
 	} else {
 		for (k = c->at + 1; k <= i; k++) {
 			least = fmin(least, rate(&c->all[k - 1], &c->all[k]));
-			most = fmax(most, rate(&c->all[k - 1], &c->all[k]));
+			highest = fmax(highest, rate(&c->all[k - 1], &c->all[k]));
 		}
 		CHECK(low <= rate(&c->all[c->at], &c->all[i]) * (1 + 1e-9) &&
 		      high >= rate(&c->all[c->at], &c->all[i]) * (1 - 1e-9));
 		if (c->fine)
-			CHECK(near(low, least) && near(high, most));
+			CHECK(near(low, least) && near(high, highest));
 		else
-			CHECK(low >= least * (1 - 1e-9) && high <= most * (1 + 1e-9));
+			CHECK(low >= least * (1 - 1e-9) && high <= highest * (1 + 1e-9));
 		CHECK(c->all[c->at].time < c->end);
 	}
 	c->at = i;
@@ -308,12 +308,12 @@ static void check_curve(struct sp_lod *p, const struct sp_model *m, uint32_t loc
 	for (c.metric = 0; c.metric < m->n_metrics; c.metric++) {
 		q.counter = c.metric;
 		c.level = m->metrics[c.metric].level;
-		c.told = 0;
+		c.reported = 0;
 		read_curve(&c, m, location);
-		CHECK(sp_lod_metric_curve(p, location, &q, told, &c, &e) == 0);
-		CHECK(c.told <= pixels + 2 && (c.told > 0) == (c.n > 0));
+		CHECK(sp_lod_metric_curve(p, location, &q, reported, &c, &e) == 0);
+		CHECK(c.reported <= pixels + 2 && (c.reported > 0) == (c.n > 0));
 		/* up to the first one after the range */
-		CHECK(c.told == 0 || c.at + 1 == c.n || c.all[c.at].time >= end);
+		CHECK(c.reported == 0 || c.at + 1 == c.n || c.all[c.at].time >= end);
 	}
 	free(c.all);
 }

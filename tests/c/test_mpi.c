@@ -85,14 +85,14 @@ static void test_communicators(void)
 }
 
 static size_t read_all(const struct sp_model *m, uint32_t location, struct sp_event *ev, struct sp_mpi *mpi,
-                       struct sp_io *io, size_t room)
+                       struct sp_io *io, size_t capacity)
 {
 	struct sp_events *s;
 	struct sp_err e;
 	size_t n = 0;
 
 	MUST(sp_events_open(&s, m, location, &e) == 0);
-	while (n < room && sp_events_read(s, ev + n, 1, &e) > 0) {
+	while (n < capacity && sp_events_read(s, ev + n, 1, &e) > 0) {
 		if (ev[n].kind >= SP_EVENT_MPI_SEND && ev[n].kind <= SP_EVENT_RMA_LOCK)
 			mpi[n] = *ev[n].u.mpi;
 		if (ev[n].kind >= SP_EVENT_IO_CREATE && ev[n].kind <= SP_EVENT_IO_DELETE)
@@ -103,10 +103,10 @@ static size_t read_all(const struct sp_model *m, uint32_t location, struct sp_ev
 	return n;
 }
 
-enum { MOST = 128 };
-static struct sp_event ev[MOST];
-static struct sp_mpi mpi[MOST];
-static struct sp_io io[MOST];
+enum { MAX = 128 };
+static struct sp_event ev[MAX];
+static struct sp_mpi mpi[MAX];
+static struct sp_io io[MAX];
 
 /* The index of the n-th event of a kind; 0: not found. */
 static size_t nth(size_t events, uint32_t kind, unsigned n)
@@ -177,7 +177,7 @@ static void test_events(void)
 	for (i = 0; i < 4; i++)
 		add_rank(dir, 0xabc, i, 4);
 	m = scratch_load(dir, 0);
-	n = read_all(m, 1, ev, mpi, io, MOST);
+	n = read_all(m, 1, ev, mpi, io, MAX);
 	check_messages(m, n);
 	check_one_sided(m, n);
 	CHECK(m->n_problems == 0);
@@ -200,7 +200,7 @@ static void test_missing(void)
 	CHECK(IS(m->comms[world].group, SP_NONE, 0, SP_NONE, 1) && m->comms[world].incomplete);
 	CHECK(m->comms[world].group.unmeasured && m->comms[world].group.unmeasured[2] == sp_unmeasured(0, 2));
 	CHECK(!m->comms[find_comm(m, "half", 0)].incomplete && IS(m->comms[find_comm(m, "half", 0)].group, 0, 1));
-	CHECK(read_all(m, 1, ev, mpi, io, MOST) > 50 && mpi[nth(MOST, SP_EVENT_MPI_SEND, 0)].peer == 0);
+	CHECK(read_all(m, 1, ev, mpi, io, MAX) > 50 && mpi[nth(MAX, SP_EVENT_MPI_SEND, 0)].peer == 0);
 	CHECK(m->n_problems == 0);
 	sp_model_free(m);
 }
@@ -223,8 +223,8 @@ static void test_worlds(void)
 	sp_model_free(m);
 }
 
-/* An intercommunicator; `told`: bits of the processes that recorded it. */
-static void test_inter(uint64_t other_world, unsigned told)
+/* An intercommunicator; `recorded`: bits of the processes that recorded it. */
+static void test_inter(uint64_t other_world, unsigned recorded)
 {
 	const uint64_t worlds[3] = {0xabc, 0xabc, other_world};
 	const uint32_t ranks[3] = {0, 1, other_world == 0xabc ? 2 : 0}, size = other_world == 0xabc ? 3 : 2;
@@ -240,7 +240,7 @@ static void test_inter(uint64_t other_world, unsigned told)
 		const struct sp_raw_comm comm = {0x77, 0, i < 2 ? 2 : 1, i < 2 ? i : 0, i < 2 ? 1 : 2, 0};
 		struct rg_bytes text[4] = {{"inter", 5}, {&comm, sizeof(comm)}};
 
-		if (told >> i & 1) {
+		if (recorded >> i & 1) {
 			text[2] = (struct rg_bytes){i < 2 ? &left : &right, sizeof(left)};
 			text[3] = (struct rg_bytes){i < 2 ? &right : &left, sizeof(left)};
 		}
@@ -258,7 +258,7 @@ static void test_inter(uint64_t other_world, unsigned told)
 	CHECK(m->comms[c].inter && !m->comms[c].incomplete);
 	CHECK(IS(m->comms[c].group, 0, 1) && IS(m->comms[c].remote, 2));
 	for (i = 0; i < 3; i++) {
-		size_t n = read_all(m, i, ev, mpi, io, MOST), k = nth(n, SP_EVENT_MPI_SEND, 1);
+		size_t n = read_all(m, i, ev, mpi, io, MAX), k = nth(n, SP_EVENT_MPI_SEND, 1);
 
 		CHECK(k && ev[k].id == c && mpi[k].peers->processes[mpi[k].peer] == (i < 2 ? 2u : 1u));
 	}

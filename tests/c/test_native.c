@@ -14,28 +14,28 @@
 
 #include "check.h"
 
-enum { ROOM = 4096, PATIENCE = 20000 /* number of samples, 1 ms apart */ };
+enum { CAPACITY = 4096, PATIENCE = 20000 /* number of samples, 1 ms apart */ };
 
 /* memory shared between the children and the test */
 static struct shared {
 	volatile int ready;
-	volatile unsigned long calls, interrupted, signals, looks, bytes;
+	volatile unsigned long calls, interrupted, signals, samples, bytes;
 } * shared;
 
 static volatile int sink;
 
 /* ---- functions of the children ---- */
 
-#define APART __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline, noclone))
 
-static APART void blocks(void)
+static NOINLINE void blocks(void)
 {
 	shared->ready = 1;
 	for (;;)
 		pause();
 }
 
-static APART void spins(void)
+static NOINLINE void spins(void)
 {
 	shared->ready = 1;
 	for (;;)
@@ -43,7 +43,7 @@ static APART void spins(void)
 }
 
 /* its frame is found by rbp, which its callees must preserve */
-static APART void has_alloca(void (*f)(void))
+static NOINLINE void has_alloca(void (*f)(void))
 {
 	volatile char *p = alloca((size_t)(sink & 63) + 1);
 	p[0] = 1;
@@ -51,13 +51,13 @@ static APART void has_alloca(void (*f)(void))
 	sink += p[0];
 }
 
-static APART void calls_first(void (*f)(void))
+static NOINLINE void calls_first(void (*f)(void))
 {
 	has_alloca(f);
 	sink++;
 }
 
-static APART void deep(int n, void (*f)(void))
+static NOINLINE void deep(int n, void (*f)(void))
 {
 	if (n)
 		deep(n - 1, f);
@@ -81,14 +81,14 @@ static void begins_deep(void)
 	deep(1000, spins);
 }
 
-static APART void handles(int signal)
+static NOINLINE void handles(int signal)
 {
 	(void)signal;
 	spins();
 	sink++;
 }
 
-static APART void is_interrupted(void)
+static NOINLINE void is_interrupted(void)
 {
 	raise(SIGUSR1);
 	sink++;
@@ -105,7 +105,7 @@ static void begins_in_handler(void)
 	sink++;
 }
 
-static APART void *thread_of_child(void *unused)
+static NOINLINE void *thread_of_child(void *unused)
 {
 	(void)unused;
 	calls_first(spins);
@@ -199,12 +199,12 @@ static void end(pid_t pid)
 /* ---- samples of the children ---- */
 
 struct seen {
-	struct sp_native_frame frames[ROOM];
+	struct sp_native_frame frames[CAPACITY];
 	size_t n;
 	bool complete;
 };
 
-static int look(struct sp_native *s, const struct sp_target *t, pid_t thread, struct seen *out)
+static int sample(struct sp_native *s, const struct sp_target *t, pid_t thread, struct seen *out)
 {
 	struct sp_thread_times times;
 	out->n = 0;
@@ -212,7 +212,7 @@ static int look(struct sp_native *s, const struct sp_target *t, pid_t thread, st
 	r = r ? r : sp_native_begin(s, thread, &times);
 	r = r ? r : sp_native_end(s);
 	if (!r)
-		out->n = sp_native_stack(s, out->frames, ROOM, &out->complete);
+		out->n = sp_native_stack(s, out->frames, CAPACITY, &out->complete);
 	return r;
 }
 
@@ -251,7 +251,7 @@ static void expect(void (*begin)(void), bool thread, char letter, const char *co
 	struct sp_thread_times times;
 	for (int i = 0; i < PATIENCE; i++) {
 		MUST(!sp_target_times(&t, ids[thread], &times));
-		if (times.letter == letter && !look(s, &t, ids[thread], &x) && (at = find(&x, 0, names[0])) < x.n)
+		if (times.letter == letter && !sample(s, &t, ids[thread], &x) && (at = find(&x, 0, names[0])) < x.n)
 			break;
 		usleep(1000);
 	}
@@ -294,7 +294,7 @@ static void deep_stack(void)
 	static struct seen x;
 	size_t n = 0;
 	MUST(!sp_target_open(&t, pid, why, sizeof why) && !sp_native_open(&s, &t, true, why, sizeof why));
-	for (int i = 0; i < PATIENCE && look(s, &t, pid, &x); i++)
+	for (int i = 0; i < PATIENCE && sample(s, &t, pid, &x); i++)
 		usleep(1000);
 	for (size_t i = 0; i < x.n; i++)
 		n += !strcmp(name_of(&x, i), "deep");
@@ -314,15 +314,15 @@ static void not_stopped(void)
 	pid_t pid = child(begins_running);
 	static struct seen x;
 	MUST(!sp_target_open(&t, pid, why, sizeof why) && !sp_native_open(&s, &t, false, why, sizeof why));
-	CHECK(look(s, &t, pid, &x) == -EBUSY && !sp_native_counts(s)->stops);
+	CHECK(sample(s, &t, pid, &x) == -EBUSY && !sp_native_counts(s)->stops);
 	kill(pid, SIGSTOP);
 	waitpid(pid, NULL, WUNTRACED);
 	/* a stopped process can be sampled, and stays stopped */
-	CHECK(!look(s, &t, pid, &x) && find(&x, 0, "spins") == 0);
+	CHECK(!sample(s, &t, pid, &x) && find(&x, 0, "spins") == 0);
 	struct sp_thread_times times;
 	CHECK(!sp_target_times(&t, pid, &times) && times.letter == 'T');
 	end(pid);
-	CHECK(look(s, &t, pid, &x) == -ESRCH);
+	CHECK(sample(s, &t, pid, &x) == -ESRCH);
 	sp_native_close(s);
 	sp_target_close(&t);
 }
@@ -337,7 +337,7 @@ static void nothing_fails(void)
 	static struct seen x;
 	MUST(!sp_target_open(&t, pid, why, sizeof why) && !sp_native_open(&s, &t, true, why, sizeof why));
 	for (int i = 0; i < 100 * PATIENCE && sp_native_counts(s)->repeated < 20; i++)
-		look(s, &t, pid, &x);
+		sample(s, &t, pid, &x);
 	CHECK(sp_native_counts(s)->repeated >= 20); /* number of calls that would have failed */
 	CHECK(shared->calls && !shared->interrupted);
 	sp_native_close(s);
@@ -347,11 +347,11 @@ static void nothing_fails(void)
 	pid = child(begins_writing);
 	MUST(!sp_target_open(&t, pid, why, sizeof why) && !sp_native_open(&s, &t, true, why, sizeof why));
 	for (int i = 0; i < 100 * PATIENCE && sp_native_counts(s)->continued < 20; i++)
-		look(s, &t, pid, &x);
+		sample(s, &t, pid, &x);
 	CHECK(sp_native_counts(s)->continued >= 20);
 	unsigned long calls = shared->calls;
 	for (int i = 0; i < PATIENCE && shared->calls < calls + 2; i++) {
-		look(s, &t, pid, &x);
+		sample(s, &t, pid, &x);
 		usleep(1000);
 	}
 	CHECK(shared->calls >= calls + 2 && !shared->interrupted && !shared->signals);
@@ -368,7 +368,7 @@ static void nothing_fails(void)
 			usleep(100);
 		kill(pid, SIGUSR1);
 		for (int k = 0; k < 100 * PATIENCE && shared->interrupted < i; k++)
-			look(s, &t, pid, &x);
+			sample(s, &t, pid, &x);
 		MUST(shared->interrupted == i);
 	}
 	CHECK(shared->signals == 500);
@@ -381,7 +381,7 @@ static void nothing_fails(void)
 
 enum { ROUNDS = 100 };
 
-static APART void *works(void *p)
+static NOINLINE void *works(void *p)
 {
 	for (int i = 0; i < 20000; i++)
 		sink++;
@@ -454,7 +454,7 @@ static bool stops(void)
 			sink++;
 	shared->calls = (unsigned long)pid;
 	bool good = true;
-	for (int i = 0; (i < ROUNDS || shared->looks < ROUNDS) && good; i++) {
+	for (int i = 0; (i < ROUNDS || shared->samples < ROUNDS) && good; i++) {
 		int status;
 		kill(pid, SIGSTOP);
 		good = waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP;
@@ -470,7 +470,7 @@ static bool (*activity)(void);
 static void begins_activity(void)
 {
 	shared->ready = 1;
-	while (!shared->looks)
+	while (!shared->samples)
 		sink++;
 	_exit(activity() ? 7 : 8);
 }
@@ -483,30 +483,30 @@ static unsigned long hammer(pid_t pid)
 	char why[256];
 	pid_t ids[64];
 	static struct seen x;
-	unsigned long looks = 0;
+	unsigned long samples = 0;
 	int n;
 	if (sp_target_open(&t, pid, why, sizeof why) || sp_native_open(&s, &t, true, why, sizeof why))
 		return 0;
 	while (sp_target_alive(&t) && (n = sp_target_threads(&t, ids, 64)) > 0)
 		for (int i = 0; i < n && i < 64; i++)
-			shared->looks = looks += !look(s, &t, ids[i], &x);
+			shared->samples = samples += !sample(s, &t, ids[i], &x);
 	sp_native_close(s);
 	sp_target_close(&t);
-	return looks;
+	return samples;
 }
 
 static void survives(bool (*what)(void))
 {
 	int status = 0;
 	activity = what;
-	for (int apart = 0; apart < 2; apart++) {
+	for (int outside = 0; outside < 2; outside++) {
 		pid_t pid = child(begins_activity), other = 0;
-		if (apart && !(other = fork()))
+		if (outside && !(other = fork()))
 			_exit(hammer(pid) == 0);
-		if (!apart)
+		if (!outside)
 			CHECK(hammer(pid));
 		CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 7);
-		if (apart)
+		if (outside)
 			CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status) && !WEXITSTATUS(status));
 	}
 }
@@ -517,7 +517,7 @@ static void job_control(void)
 	int status = 0;
 	activity = stops;
 	pid_t pid = child(begins_activity), inner = 0, other;
-	shared->looks = 1;
+	shared->samples = 1;
 	for (int i = 0; i < PATIENCE && !(inner = (pid_t)shared->calls); i++)
 		usleep(1000);
 	MUST(inner);

@@ -56,10 +56,10 @@ static void *last_words(void *unused)
 	struct sp_thread *t = sp_thread_new();
 	MUST(t && t->traced);
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-		for (int room = 0; room < (int)lengths[i] + 6; room++)
+		for (int capacity = 0; capacity < (int)lengths[i] + 6; capacity++)
 			for (int is_long = 0; is_long < 2; is_long++) {
 				const uint64_t now = t->loc.last + (is_long ? SP_RAW_DELTA_MAX + 1 : 1);
-				t->loc.next = (uint64_t)(t->ev_end - room);
+				t->loc.next = (uint64_t)(t->ev_end - capacity);
 				if (lengths[i])
 					sp_extra_at(t, SP_RAW_X_SAMPLE_LINES, payload, lengths[i], now);
 				else
@@ -78,7 +78,7 @@ static void *backward_step(void *unused)
 	struct sp_thread *t = sp_thread_new();
 	MUST(t && t->traced);
 	const uint32_t region = sp_user_region((struct sp_text){"stepped", 7}, (struct sp_text){"stepped", 7},
-	                                       &(struct sp_place){.line = 1});
+	                                       &(struct sp_user_location){.line = 1});
 	const uint64_t before = sp_ticks();
 	for (int back = 1; back >= 0; back--) {
 		sp_enter(t, region, 4, before + STEP, SP_RAW_ENTER);
@@ -99,8 +99,8 @@ static void *backward_step_beside_calls(void *unused)
 	(void)unused;
 	struct sp_thread *t = sp_thread_new();
 	MUST(t && t->traced);
-	const uint32_t region =
-	    sp_user_region((struct sp_text){"aside", 5}, (struct sp_text){"aside", 5}, &(struct sp_place){.line = 1});
+	const uint32_t region = sp_user_region((struct sp_text){"aside", 5}, (struct sp_text){"aside", 5},
+	                                       &(struct sp_user_location){.line = 1});
 	const uint64_t later = sp_ticks() + (1ull << 40);
 	struct sp_line_function *f = sp_lines_of(t) ? sp_lines_add(t, 4, region, LINE, 2) : NULL;
 	MUST(f);
@@ -136,8 +136,8 @@ static void *call_paths(void *unused)
 	(void)unused;
 	struct sp_thread *t = sp_thread_new();
 	MUST(t);
-	const uint32_t first =
-	    sp_user_region((struct sp_text){"first", 5}, (struct sp_text){"first", 5}, &(struct sp_place){.line = 1});
+	const uint32_t first = sp_user_region((struct sp_text){"first", 5}, (struct sp_text){"first", 5},
+	                                      &(struct sp_user_location){.line = 1});
 	for (uint32_t i = 0; i < DEEP; i++)
 		sp_enter(t, first, 4, sp_ticks(), SP_RAW_ENTER);
 	CHECK(t->table_used == 0 && t->loc.nodes >= DEEP);

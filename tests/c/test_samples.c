@@ -11,7 +11,7 @@
 #include "model/region.h"
 
 enum { MAIN = 1, WORK, FAR };
-enum { LOOKS, CPU, STATES, COUNTER = STATES + SP_SAMPLE_STATES };
+enum { N_SAMPLES, CPU, STATES, COUNTER = STATES + SP_SAMPLE_STATES };
 
 static void define(struct rg_process *p)
 {
@@ -21,8 +21,8 @@ static void define(struct rg_process *p)
 	rg_region(p, MAIN, 0, "__main__", "main", "/a.py", 3);
 	rg_region(p, WORK, 0, "__main__", "work", "/a.py", 9);
 	for (uint32_t i = 0; i < COUNTER; i++)
-		rg_metric(p, i, SP_RAW_METRIC_SAMPLE | SP_RAW_METRIC_OWN, names[i], i ? "s" : "#", i ? -9 : 0);
-	rg_metric(p, COUNTER, SP_RAW_METRIC_PERF | SP_RAW_METRIC_OWN, "page-faults", "#", 0);
+		rg_metric(p, i, SP_RAW_METRIC_SAMPLE | SP_RAW_METRIC_EXCLUSIVE, names[i], i ? "s" : "#", i ? -9 : 0);
+	rg_metric(p, COUNTER, SP_RAW_METRIC_PERF | SP_RAW_METRIC_EXCLUSIVE, "page-faults", "#", 0);
 }
 
 /* The index of a node in the file: its values, of seven columns, take the position of one node after it. */
@@ -159,7 +159,7 @@ static void test_calls(void)
 /* Records that only a process itself may write are ignored in its file of samples. */
 static void test_definitions_of_others(void)
 {
-	static const struct sp_raw_deadlock circle[2] = {{0, 1, 1650, 0}, {1, 2, 1640, 0}};
+	static const struct sp_raw_deadlock cycle[2] = {{0, 1, 1650, 0}, {1, 2, 1640, 0}};
 	const char *dir = scratch_experiment();
 	struct rg_process *p = rg_process(77, 1, 1000, true), *samples = rg_process(77, 1, 1000, true);
 
@@ -169,10 +169,10 @@ static void test_definitions_of_others(void)
 	rg_header(samples)->start = SP_RAW_STARTED_SAMPLER;
 	define(samples);
 	fill(rg_thread(samples, "MainThread", 77, SP_RAW_NONE, 1500));
-	rg_record(samples, SP_RAW_DEF_DEADLOCK, 0, 0, 0, (const struct rg_bytes[4]){{circle, sizeof(circle)}});
+	rg_record(samples, SP_RAW_DEF_DEADLOCK, 0, 0, 0, (const struct rg_bytes[4]){{cycle, sizeof(cycle)}});
 	scratch_add(dir, samples, "h-77-0.samples.raw", SP_RAW_ENDED_NORMAL, 3000);
 	struct sp_model *m = scratch_load(dir, 0);
-	CHECK(m->n_processes == 1 && m->processes[0].sampled && m->n_lock_circles == 0);
+	CHECK(m->n_processes == 1 && m->processes[0].sampled && m->n_lock_cycles == 0);
 	sp_model_free(m);
 }
 

@@ -99,7 +99,7 @@ static void mappings(void)
 {
 	struct sp_target t;
 	struct sp_mappings all;
-	struct sp_elf_place place;
+	struct sp_elf_symbol place;
 	char why[256], path[4096];
 	uint64_t begins, address;
 	MUST(!sp_target_open(&t, getpid(), why, sizeof why) && !sp_target_mappings(&t, &all));
@@ -151,23 +151,23 @@ static void snapshot(void)
 	struct sp_snapshot s = {.target = &t, .block = BLOCK};
 	struct sp_piece none = {at, (char[1]){0}, 1};
 	uint64_t blocks[3] = {0};
-	char why[256], room[BLOCK];
+	char why[256], buffer[BLOCK];
 	bool together = true;
 	MUST(!sp_target_open(&t, getpid(), why, sizeof why));
 	CHECK(sp_snapshot_copy(&s, blocks, 0, &none, 1, 1) == 1);
-	const char *got = sp_snapshot_at(&s, at, 6, room, &together);
+	const char *got = sp_snapshot_at(&s, at, 6, buffer, &together);
 	CHECK(got && !strcmp(got, "first") && !together);
 	CHECK(sp_snapshot_needed(&s, blocks, 3) == 1 && blocks[0] == at);
 	for (int i = 0; i < 3; i++) {
 		together = true;
 		CHECK(sp_snapshot_copy(&s, blocks, 1, &none, 1, 1) == 1);
-		CHECK(sp_snapshot_at(&s, at, 6, room, &together) && sp_snapshot_at(&s, at + 8, 6, room, &together));
+		CHECK(sp_snapshot_at(&s, at, 6, buffer, &together) && sp_snapshot_at(&s, at + 8, 6, buffer, &together));
 		CHECK(together && sp_snapshot_needed(&s, blocks, 3) == 1 && blocks[0] == at);
 	}
 	/* one piece in two blocks, one of which has to be fetched */
-	got = sp_snapshot_at(&s, at + BLOCK - 8, 16, room, &together);
-	CHECK(got == room && !together && sp_snapshot_needed(&s, blocks, 3) == 2 && blocks[1] == at + BLOCK);
-	CHECK(!sp_snapshot_at(&s, 16, 6, room, &together));
+	got = sp_snapshot_at(&s, at + BLOCK - 8, 16, buffer, &together);
+	CHECK(got == buffer && !together && sp_snapshot_needed(&s, blocks, 3) == 2 && blocks[1] == at + BLOCK);
+	CHECK(!sp_snapshot_at(&s, 16, 6, buffer, &together));
 	sp_snapshot_free(&s);
 	sp_target_close(&t);
 }
@@ -200,8 +200,8 @@ static void forbidden(void)
 		return;
 	struct sp_target t;
 	char why[256];
-	pid_t parent = getpid(), looks = fork();
-	if (!looks) {
+	pid_t parent = getpid(), samples = fork();
+	if (!samples) {
 		MUST(!setgid(65534) && !setuid(65534));
 		CHECK(sp_target_open(&t, parent, why, sizeof why) == -EPERM && strstr(why, "belongs to the user root"));
 		pid_t pid = child(hide);
@@ -210,7 +210,7 @@ static void forbidden(void)
 		_exit(check_failures != 0);
 	}
 	int status;
-	waitpid(looks, &status, 0);
+	waitpid(samples, &status, 0);
 	CHECK(!status);
 }
 

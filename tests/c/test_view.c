@@ -148,7 +148,7 @@ static void test_limit(const struct sp_model *m, uint32_t limit)
 	struct payload p;
 	const uint32_t *path, *hidden;
 	const double *incl, *excl;
-	double sum = 0, least = HUGE_VAL, most_left = 0;
+	double sum = 0, least = HUGE_VAL, max_left = 0;
 	size_t n, i, shown = 0, left = 0;
 	bool *has = calloc(m->n_paths, sizeof(*has));
 
@@ -173,8 +173,8 @@ static void test_limit(const struct sp_model *m, uint32_t limit)
 	}
 	for (i = 1; i < m->n_paths; i++)
 		if (!has[i])
-			most_left = fmax(most_left, m->totals[i].incl * 1e-9);
-	CHECK(shown == limit && shown + left == (size_t)meta(&p, "paths") && most_left <= least);
+			max_left = fmax(max_left, m->totals[i].incl * 1e-9);
+	CHECK(shown == limit && shown + left == (size_t)meta(&p, "paths") && max_left <= least);
 	CHECK(fabs(sum - meta(&p, "total")) <= 1e-9 * sum);
 	free(has);
 	done(&p);

@@ -14,7 +14,7 @@
 #include "record/thread.h"
 #include "record/waits/waits.h"
 
-enum { THREADS = 2, WAITS = 2000, LOOKS = 2000 };
+enum { THREADS = 2, WAITS = 2000, SAMPLES = 2000 };
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 /* For each thread an object that only it acquires, with a lock as for objects of the C library. */
@@ -56,7 +56,7 @@ static void *waits(void *arg)
 }
 
 /* In a thread that ends, because its end frees its memory. */
-static void *looks(void *unused)
+static void *samples(void *unused)
 {
 	pthread_t threads[THREADS];
 	struct sp_wait mine;
@@ -70,8 +70,8 @@ static void *looks(void *unused)
 		MUST(pthread_create(&threads[i], NULL, waits, (void *)i) == 0);
 	pthread_barrier_wait(&turn);
 	begin(&mine, t, objects[0], SP_RAW_NONE, 0);
-	for (int i = 0; i < LOOKS; i++)
-		sp_waits_look_for_circle(&mine);
+	for (int i = 0; i < SAMPLES; i++)
+		sp_waits_find_cycle(&mine);
 	for (int i = 0; i < THREADS; i++)
 		MUST(pthread_join(threads[i], NULL) == 0);
 	CHECK(sp_wait_end(&mine, false));
@@ -93,7 +93,7 @@ int main(void)
 	sp_settings_init(&s);
 	s.waits = true;
 	MUST(sp_process_start(dir, &s, NULL, SP_RAW_STARTED_API) == 0);
-	MUST(pthread_create(&thread, NULL, looks, NULL) == 0);
+	MUST(pthread_create(&thread, NULL, samples, NULL) == 0);
 	MUST(pthread_join(thread, NULL) == 0);
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	unlink(sp_process.path);

@@ -17,15 +17,15 @@ struct call {
 /* One location, event by event. */
 struct truth {
 	struct call *calls; /* in the order of their ends */
-	size_t n, room, events;
+	size_t n, capacity, events;
 	uint64_t *times; /* of all events */
 };
 
 static void add_call(struct truth *t, struct call c)
 {
-	if (t->n == t->room) {
-		t->room = t->room * 2 + 1024;
-		t->calls = realloc(t->calls, t->room * sizeof(*t->calls));
+	if (t->n == t->capacity) {
+		t->capacity = t->capacity * 2 + 1024;
+		t->calls = realloc(t->calls, t->capacity * sizeof(*t->calls));
 		MUST(t->calls);
 	}
 	t->calls[t->n++] = c;
@@ -80,7 +80,7 @@ struct seen {
 };
 
 static void draw(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy,
-                 uint32_t region, uint64_t most)
+                 uint32_t region, uint64_t longest)
 {
 	struct seen *s = arg;
 	size_t i;
@@ -88,7 +88,7 @@ static void draw(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64
 	MUST(depth < DEPTHS);
 	s->calls[depth] += calls;
 	s->busy[depth] += busy;
-	s->ordered &= begin >= s->last[depth] && end >= begin && busy <= end - begin && most <= busy;
+	s->ordered &= begin >= s->last[depth] && end >= begin && busy <= end - begin && longest <= busy;
 	s->last[depth] = end;
 	if (calls > 1) {
 		s->narrow &= end - begin <= s->pixel;
@@ -145,7 +145,7 @@ static void check_draw(struct sp_lod *p, const struct truth *t, uint32_t locatio
 
 struct ran {
 	uint64_t begin, end, last, events;
-	double busy, most;
+	double busy, longest;
 	bool ordered;
 };
 

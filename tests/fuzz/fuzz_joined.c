@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "input.h"
-#include "look.h"
+#include "exercise.h"
 #include "model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		return 0;
 	}
-	look_at(m);
+	exercise_model(m);
 	sp_model_free(m);
 	return 0;
 }

@@ -59,7 +59,7 @@ static void prepare(void)
 static void change(const uint8_t *data, size_t n)
 {
 	struct sp_lod_header *h = (struct sp_lod_header *)built.changed;
-	struct sp_lod_place *places;
+	struct sp_lod_file_location *places;
 	uint64_t at, value, i;
 	uint32_t where;
 	int32_t what;
@@ -76,7 +76,7 @@ static void change(const uint8_t *data, size_t n)
 	}
 	if (h->at % 8 || h->at > built.n || h->places > (built.n - h->at) / sizeof(*places))
 		return;
-	places = (struct sp_lod_place *)(built.changed + h->at);
+	places = (struct sp_lod_file_location *)(built.changed + h->at);
 	for (i = 0; i < h->places; i++)
 		if (places[i].at <= built.n && places[i].bytes <= built.n - places[i].at)
 			places[i].hash = sp_lod_hash(0, built.changed + places[i].at, places[i].bytes);
@@ -84,12 +84,12 @@ static void change(const uint8_t *data, size_t n)
 }
 
 static void draw(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy,
-                 uint32_t region, uint64_t most)
+                 uint32_t region, uint64_t limit)
 {
 	(void)arg;
 	(void)depth;
 	(void)busy;
-	(void)most;
+	(void)limit;
 	if (region >= built.m->n_regions || calls == 0 || begin > end)
 		abort();
 }

@@ -7,7 +7,7 @@
 
 #include "generator/rawgen.h"
 #include "input.h"
-#include "look.h"
+#include "exercise.h"
 #include "model/builder/listing.h"
 #include "model/builder/steps.h"
 #include "model/merge/image.h"
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (rc < 0 && !e.text[0])
 		abort();
 	if (rc == 0) {
-		look_at(m);
+		exercise_model(m);
 		sp_model_free(m);
 	}
 	return 0;

@@ -14,7 +14,7 @@
 bool sp_target_read(const struct sp_target *t, uint64_t at, void *to, size_t n);
 size_t sp_target_read_many(const struct sp_target *t, const struct iovec *to, const struct iovec *from, size_t n);
 
-enum { ROOM = 64 };
+enum { CAPACITY = 64 };
 
 static const char program[] = "import threading, time\n"
                               "def gen():\n"
@@ -104,8 +104,8 @@ size_t sp_target_read_many(const struct sp_target *t, const struct iovec *to, co
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct sp_python_thread threads[ROOM];
-	struct sp_python_frame frames[ROOM];
+	struct sp_python_thread threads[CAPACITY];
+	struct sp_python_frame frames[CAPACITY];
 	if (!clean)
 		begin();
 	/* finding it in the files takes long, and nothing there is of its memory */
@@ -118,11 +118,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	lies = data;
 	n_lies = n;
 	n_met = 0;
-	for (int look = 0; look < 4; look++) {
-		int n_threads = sp_python_threads(p, threads, ROOM);
-		for (int i = 0; i < n_threads && i < ROOM; i++) {
-			int n_frames = sp_python_stack(p, &threads[i], frames, i % 2 ? ROOM : 4);
-			for (int k = 0; k < n_frames && k < (i % 2 ? ROOM : 4); k++)
+	for (int round = 0; round < 4; round++) {
+		int n_threads = sp_python_threads(p, threads, CAPACITY);
+		for (int i = 0; i < n_threads && i < CAPACITY; i++) {
+			int n_frames = sp_python_stack(p, &threads[i], frames, i % 2 ? CAPACITY : 4);
+			for (int k = 0; k < n_frames && k < (i % 2 ? CAPACITY : 4); k++)
 				if (!frames[k].code->module || !frames[k].code->qualname || !frames[k].code->file)
 					abort();
 		}

@@ -4,7 +4,7 @@
 
 #include "generator/rawgen.h"
 #include "input.h"
-#include "look.h"
+#include "exercise.h"
 #include "model/model.h"
 #include "model/symbols/symbols.h"
 
@@ -15,7 +15,7 @@ static void load(void)
 
 	if (sp_model_load(&m, input_directory(), 0, &e))
 		abort();
-	look_at(m);
+	exercise_model(m);
 	sp_model_free(m);
 }
 

@@ -27,18 +27,18 @@ static void leave(int number)
 
 static __attribute__((noinline)) int wait_deep(int depth, int ms)
 {
-	volatile char room[200];
-	memset((char *)room, depth, sizeof room);
+	volatile char capacity[200];
+	memset((char *)capacity, depth, sizeof capacity);
 	const int r = depth ? wait_deep(depth - 1, ms) : poll(NULL, 0, ms);
-	return r + room[7] - depth;
+	return r + capacity[7] - depth;
 }
 
 /* What stood on the stack below is no more. */
 static __attribute__((noinline)) void overwrite(int with)
 {
-	volatile char room[16 << 10];
-	memset((char *)room, with, sizeof room);
-	__asm__ volatile("" : : "r"(room) : "memory");
+	volatile char capacity[16 << 10];
+	memset((char *)capacity, with, sizeof capacity);
+	__asm__ volatile("" : : "r"(capacity) : "memory");
 }
 
 /* How many of the waits were left. */
@@ -137,11 +137,11 @@ static void wait_a_while(int number)
 
 static __attribute__((noinline)) int spin_deep(int depth)
 {
-	volatile char room[500];
-	memset((char *)room, depth, sizeof room);
+	volatile char capacity[500];
+	memset((char *)capacity, depth, sizeof capacity);
 	while (!depth)
 		;
-	return spin_deep(depth - 1) + room[7];
+	return spin_deep(depth - 1) + capacity[7];
 }
 
 /* Allocates until it was interrupted; in all, how often that was. left: after a handler that left by siglongjmp from

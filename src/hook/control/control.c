@@ -157,7 +157,7 @@ static void meta(const struct sp_hook *h)
 	if (library)
 		sp_define_meta("library", library, strlen(library)); /* a sampler filters with the same directory */
 	free(library);
-	sp_names_tell_cells(true);
+	sp_names_write_cells(true);
 	meta_machine();
 	sp_define_meta("spartito", SP_VERSION, strlen(SP_VERSION));
 	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
@@ -474,8 +474,8 @@ static void boot_failed(const char *dir, const char *why)
 		return;
 	/* if there is no space, as on a full disk, the empty file states that this process is missing; a file beyond
 	 * RLIMIT_FSIZE would send SIGXFSZ to the program */
-	struct rlimit most;
-	if (!getrlimit(RLIMIT_FSIZE, &most) && strlen(why) < most.rlim_cur)
+	struct rlimit limit;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && strlen(why) < limit.rlim_cur)
 		(void)!(write(fd, why, strlen(why)) >= 0 && write(fd, "\n", 1) >= 0);
 	close(fd);
 }

@@ -298,8 +298,8 @@ SP_COLD char *sp_hook_stack_low(void)
 		return NULL;
 	if (!pthread_attr_getstack(&a, &low, &size)) {
 		char *here = __builtin_frame_address(0);
-		size_t room = here > (char *)low ? (size_t)(here - (char *)low) : 0;
-		limit = here - room / 4;
+		size_t capacity = here > (char *)low ? (size_t)(here - (char *)low) : 0;
+		limit = here - capacity / 4;
 	}
 	pthread_attr_destroy(&a);
 	return limit;

@@ -40,7 +40,7 @@ static ptrdiff_t collect(struct sp_walk *w, PyThreadState *ts)
 {
 	size_t n = 0;
 	for (sp_frame *f = ts ? sp_frame_current(ts) : NULL; f; f = sp_frame_back(f)) {
-		if (SP_UNLIKELY(n == w->frames_room) && !sp_walk_frames_more(w))
+		if (SP_UNLIKELY(n == w->frames_capacity) && !sp_walk_frames_more(w))
 			return -1;
 		w->frames[n++] = f;
 	}

@@ -28,8 +28,8 @@ static bool is_ours(Py_tracefunc function)
  * events. */
 static Py_tracefunc ours(void)
 {
-	const bool told = PY_VERSION_HEX < 0x030C0000 && sp_process.settings.c_calls && sp_lines_used();
-	return told ? profile_with_lines : profile;
+	const bool with_lines = PY_VERSION_HEX < 0x030C0000 && sp_process.settings.c_calls && sp_lines_used();
+	return with_lines ? profile_with_lines : profile;
 }
 
 /* ---- all threads ---- */

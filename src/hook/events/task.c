@@ -214,7 +214,7 @@ static struct sp_task *task_of(struct sp_thread *t, uint32_t region, sp_frame *f
 }
 
 /* Resumes the user regions that were suspended with the coroutine. */
-static void goes_on(struct sp_thread *t, sp_frame *f, unsigned kind, uint64_t now)
+static void resume(struct sp_thread *t, sp_frame *f, unsigned kind, uint64_t now)
 {
 	uint64_t id = (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get()));
 	if (kind == SP_RAW_RESUME)
@@ -240,7 +240,7 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
 	else
 		sp_enter(t, region, key, now, kind);
 	if (t->aside.n)
-		goes_on(t, f, kind, now);
+		resume(t, f, kind, now);
 	errno = error;
 }
 

@@ -114,7 +114,7 @@ static int each(const struct table *t, int (*visit)(PyCodeObject *code, PyObject
 
 /* ---- the lines of a code object ---- */
 
-enum { MOST_LINES = 1 << 20 };
+enum { MAX_LINES = 1 << 20 };
 
 /* The lines of a code object. */
 struct extent {
@@ -196,7 +196,7 @@ int sp_lines_add_code(PyCodeObject *code, uint32_t region)
 	bool fresh = false;
 	if (region) {
 		x = extent_of(code);
-		if (!x.line_at || x.last - x.first >= MOST_LINES) {
+		if (!x.line_at || x.last - x.first >= MAX_LINES) {
 			free(x.line_at);
 			return -1;
 		}

@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 #define INDEX "index.json"
-enum { MOST_NAME = 250, MOST_BYTES = 64 << 20 };
+enum { MAX_NAME = 250, MAX_BYTES = 64 << 20 };
 
 /* Returns false if the path is too long for a file name. */
-static bool name_of_path(const char *path, char name[MOST_NAME + 1])
+static bool name_of_path(const char *path, char name[MAX_NAME + 1])
 {
 	size_t n = 0;
-	for (; *path && n + 3 < MOST_NAME; path++) {
+	for (; *path && n + 3 < MAX_NAME; path++) {
 		if (*path == '!' || *path == '%')
 			n += (size_t)snprintf(name + n, 4, "%%%02x", (unsigned char)*path);
 		else
@@ -120,7 +120,7 @@ static int copy_file(FILE *to, const char *path)
 	char part[16 << 10];
 	ssize_t n = -1;
 	int fd = sp_open_regular(AT_FDCWD, path);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size <= MOST_BYTES)
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size <= MAX_BYTES)
 		while ((n = read(fd, part, sizeof part)) > 0 && fwrite(part, 1, (size_t)n, to) == (size_t)n)
 			;
 	if (fd >= 0)
@@ -186,9 +186,9 @@ out:
 
 void sp_source_keep(const PyCodeObject *code, const char *file)
 {
-	static char last[MOST_NAME + 1]; /* under the GIL; most consecutive functions are in the same file */
+	static char last[MAX_NAME + 1]; /* under the GIL; most consecutive functions are in the same file */
 	static uint64_t of; /* the measurement of `last`: a later one's directory may be at the same address */
-	char name[MOST_NAME + 1], *dir = NULL;
+	char name[MAX_NAME + 1], *dir = NULL;
 	if (!sp_process.settings.source || !sp_process.dir || !name_of_path(file, name) ||
 	    (of == sp_slot_ok && !strcmp(name, last)) || asprintf(&dir, "%s/source", sp_process.dir) < 0)
 		return;

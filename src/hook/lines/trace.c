@@ -68,7 +68,7 @@ static int offset_of(sp_frame *f)
 }
 
 /* Whether the frame is a generator's that resumes; otherwise it begins. */
-static bool goes_on(const sp_frame *f)
+static bool resumes(const sp_frame *f)
 {
 	return f->owner == FRAME_OWNED_BY_GENERATOR && _Py_OPCODE(*f->prev_instr) != RETURN_GENERATOR;
 }
@@ -88,7 +88,7 @@ static int offset_of(sp_frame *f)
 #endif
 }
 
-static bool goes_on(const sp_frame *f)
+static bool resumes(const sp_frame *f)
 {
 	return f->f_lasti >= 0;
 }
@@ -204,7 +204,7 @@ static PyObject *eval_chosen(PyThreadState *ts, sp_frame *f, int throwing, struc
 	const PyCodeObject *code = sp_frame_code(f);
 	if (!ours)
 		theirs = ts->c_tracefunc;
-	sp_lines_enter(t, of, (uint64_t)f, goes_on(f) ? sp_lines_line(code, offset_of(f)) : 0, sp_ticks());
+	sp_lines_enter(t, of, (uint64_t)f, resumes(f) ? sp_lines_line(code, offset_of(f)) : 0, sp_ticks());
 	set_trace(ts, trace);
 	PyObject *result = before(ts, f, throwing);
 	const uint64_t now = sp_ticks();

@@ -25,23 +25,23 @@ void sp_names_set_cells(PyObject *numbers)
 	Py_XINCREF(numbers);
 	Py_XSETREF(cells, numbers);
 	if (sp_recording)
-		sp_names_tell_cells(false);
+		sp_names_write_cells(false);
 }
 
 /* Writes a META record `cell FILE` for each cell whose record is missing or out of date. Samplers read the numbers in
  * these records. */
-void sp_names_tell_cells(bool anew)
+void sp_names_write_cells(bool first)
 {
-	static PyObject *told; /* owned; the files that this measurement has records for, and their numbers */
+	static PyObject *written; /* owned; the files that this measurement has records for, and their numbers */
 	PyObject *file, *number;
 	Py_ssize_t at = 0;
 	if (!cells || !sp_process.settings.sampler)
 		return;
-	if (anew || !told)
-		Py_XSETREF(told, PyDict_New());
-	while (told && PyDict_Next(cells, &at, &file, &number)) {
+	if (first || !written)
+		Py_XSETREF(written, PyDict_New());
+	while (written && PyDict_Next(cells, &at, &file, &number)) {
 		if (!PyUnicode_CheckExact(file) || !PyLong_CheckExact(number) ||
-		    PyDict_GetItemWithError(told, file) == number || PyDict_SetItem(told, file, number))
+		    PyDict_GetItemWithError(written, file) == number || PyDict_SetItem(written, file, number))
 			continue;
 		char name[32], *key = NULL;
 		const char *path = PyUnicode_AsUTF8(file);

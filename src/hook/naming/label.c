@@ -175,15 +175,15 @@ bool sp_label_add(uint32_t region, PyCodeObject *code, struct sp_text module, st
 		return false;
 	}
 	pthread_mutex_lock(&lock);
-	bool room = grow_functions(region);
-	if (room)
+	bool fits = grow_functions(region);
+	if (fits)
 		functions[region] = f;
 	pthread_mutex_unlock(&lock);
-	if (!room) {
+	if (!fits) {
 		sp_arguments_free(&f->arguments);
 		free(f);
 	}
-	return room;
+	return fits;
 }
 
 /* ---- labels by function and values; generators by their frame ---- */
@@ -200,7 +200,7 @@ static size_t labels_size, n_labels;
 /* A generator or coroutine keeps the label with which it began. A frame that begins at the same address replaces the
  * entry. If there are too many entries, all are dropped: a generator that resumes after that gets the label of its
  * current values. */
-enum { MOST_FRAMES = 1 << 20 };
+enum { MAX_FRAMES = 1 << 20 };
 struct running {
 	const sp_frame *frame; /* NULL: the entry is free */
 	uint32_t function, region;
@@ -253,7 +253,7 @@ static bool grow_running(void)
 
 	if (n && n_running * 2 < n)
 		return true;
-	if (n == MOST_FRAMES) {
+	if (n == MAX_FRAMES) {
 		memset(running, 0, n * sizeof *running);
 		n_running = 0;
 		return true;

@@ -49,7 +49,7 @@ static bool text_of(PyObject *o, struct sp_text *text)
 
 /* Returns the key of a function's region, which includes its source location, because names of functions are not
  * unique. Owned; NULL without memory. */
-static char *key_of(struct sp_text name, const struct sp_place *place, struct sp_text *key)
+static char *key_of(struct sp_text name, const struct sp_user_location *place, struct sp_text *key)
 {
 	char *p = malloc(name.n + 1 + place->file.n + sizeof place->line);
 	if (!p)
@@ -63,7 +63,7 @@ static char *key_of(struct sp_text name, const struct sp_place *place, struct sp
 	return (char *)key->p;
 }
 
-static int place_of(PyObject *tuple, struct sp_place *place)
+static int place_of(PyObject *tuple, struct sp_user_location *place)
 {
 	if (!text_of(PyTuple_GET_ITEM(tuple, 0), &place->group) || !text_of(PyTuple_GET_ITEM(tuple, 1), &place->file))
 		return -1;
@@ -79,7 +79,7 @@ static int place_of(PyObject *tuple, struct sp_place *place)
 /* Returns the region's id, which it defines if necessary; 0 if there is no space, -1 with an exception. */
 static int64_t region_id(struct sp_text name, PyObject *tuple, bool define)
 {
-	struct sp_place place = {{"", 0}, {"", 0}, 0, false};
+	struct sp_user_location place = {{"", 0}, {"", 0}, 0, false};
 	struct sp_text key = name;
 	char *own_key = NULL, *file = NULL;
 	if (tuple && place_of(tuple, &place))

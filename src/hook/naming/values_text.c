@@ -10,7 +10,7 @@
 
 struct text {
 	char *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 
@@ -18,15 +18,15 @@ static void add(struct text *t, const char *p, size_t n)
 {
 	if (t->failed)
 		return;
-	if (t->n + n + 1 > t->room) {
-		size_t room = (t->n + n + 1) * 2;
-		char *more = realloc(t->p, room);
+	if (t->n + n + 1 > t->capacity) {
+		size_t capacity = (t->n + n + 1) * 2;
+		char *more = realloc(t->p, capacity);
 		if (!more) {
 			t->failed = true;
 			return;
 		}
 		t->p = more;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	memcpy(t->p + t->n, p, n);
 	t->n += n;

@@ -23,13 +23,13 @@ struct call {
 	PyObject *result;
 	uint64_t begin; /* ticks */
 };
-typedef void told(const struct call *c);
+typedef void callback(const struct call *c);
 
 /* One wrapped function. */
 struct row {
 	const char *name;
 	PyCFunctionWithKeywords function; /* cast from a METH_FASTCALL function */
-	told *before, *after;             /* called before and after the original; after: only if it did not fail */
+	callback *before, *after;         /* called before and after the original; after: only if it did not fail */
 	PyObject *original;               /* owned */
 	PyMethodDef def;
 };
@@ -139,15 +139,15 @@ static void after_waitid(const struct call *c)
 		ended(pid, status & 0x7f);
 }
 
-/* Records only signals that end a process, repeated ones once, and at most MOST: a program may send millions. */
+/* Records only signals that end a process, repeated ones once, and at most MAX: a program may send millions. */
 static void after_kill(const struct call *c)
 {
-	enum { MOST = 1 << 16 };
+	enum { MAX = 1 << 16 };
 	static long last_pid, last_signal, count;
 	const long pid = c->n > 1 ? as_long(c->args[0]) : 0, number = c->n > 1 ? as_long(c->args[1]) : 0;
 	const bool ends = number == SIGTERM || number == SIGKILL || number == SIGINT || number == SIGHUP ||
 	                  number == SIGQUIT || number == SIGABRT;
-	if (pid <= 0 || !ends || (pid == last_pid && number == last_signal) || count++ >= MOST)
+	if (pid <= 0 || !ends || (pid == last_pid && number == last_signal) || count++ >= MAX)
 		return;
 	last_pid = pid;
 	last_signal = number;

@@ -15,13 +15,13 @@ static void put(struct sp_command *c, const char *p, size_t n)
 {
 	if (c->n + n > LONGEST)
 		n = LONGEST - c->n;
-	if (c->n + n > c->room) {
-		size_t room = (c->n + n) * 2;
-		char *larger = realloc(c->p, room);
+	if (c->n + n > c->capacity) {
+		size_t capacity = (c->n + n) * 2;
+		char *larger = realloc(c->p, capacity);
 		if (!larger)
 			return;
 		c->p = larger;
-		c->room = room;
+		c->capacity = capacity;
 	}
 	if (n)
 		memcpy(c->p + c->n, p, n);
@@ -56,17 +56,17 @@ static char *contents(const char *path, size_t *n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char *text = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	*n = 0;
 	while (fd >= 0 && *n < LONGEST) {
-		if (room - *n < 4096) {
-			room = room ? room * 2 : 16384;
-			char *larger = realloc(text, room);
+		if (capacity - *n < 4096) {
+			capacity = capacity ? capacity * 2 : 16384;
+			char *larger = realloc(text, capacity);
 			if (!larger)
 				break;
 			text = larger;
 		}
-		ssize_t got = read(fd, text + *n, room - *n - 1);
+		ssize_t got = read(fd, text + *n, capacity - *n - 1);
 		if (got <= 0)
 			break;
 		*n += (size_t)got;

@@ -17,7 +17,7 @@
 
 /* ---- position of an allocation ---- */
 
-enum { MOST_CALLERS = 64 }; /* callers of a library function that are searched for one of the program's own functions */
+enum { MAX_CALLERS = 64 }; /* callers of a library function that are searched for one of the program's own functions */
 
 /* Whether the slot is decided in this measurement. */
 static inline bool is_decided(uint64_t slot)
@@ -41,7 +41,7 @@ static inline bool is_own(uint64_t slot)
  * their slots are not decided yet. */
 static sp_frame *own_caller(sp_frame *f)
 {
-	for (int i = 0; i < MOST_CALLERS && (f = sp_frame_back(f)); i++)
+	for (int i = 0; i < MAX_CALLERS && (f = sp_frame_back(f)); i++)
 		if (is_own(sp_slot_of(sp_frame_code(f))))
 			return f;
 	return NULL;
@@ -114,7 +114,7 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool left)
 		 * stay in this domain */
 		const bool whole = (i && mimalloc) || (!left && (!i || a.malloc == raw.malloc));
 		behind[i] = (struct sp_heap_domain){
-		    kinds[i], whole ? SIZE_MAX : SP_HEAP_PYMALLOC_MOST, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
+		    kinds[i], whole ? SIZE_MAX : SP_HEAP_PYMALLOC_MAX, a.ctx, a.malloc, a.calloc, a.realloc, a.free};
 		ours[i] = (PyMemAllocatorEx){&behind[i], put->malloc, put->calloc, put->realloc,
 		                             put->free ? put->free : a.free};
 		PyMem_SetAllocator(domains[i], &ours[i]);
@@ -206,7 +206,7 @@ static uint32_t line_in(sp_frame *f)
 /* Like own_caller(), but decides slots if necessary. */
 static sp_frame *own_caller_named(sp_frame *f)
 {
-	for (int i = 0; i < MOST_CALLERS && (f = sp_frame_back(f)); i++)
+	for (int i = 0; i < MAX_CALLERS && (f = sp_frame_back(f)); i++)
 		if (is_own(slot_named(f)))
 			return f;
 	return NULL;

@@ -39,12 +39,12 @@ PyObject *sp_host(PyObject *self, PyObject *none)
 
 char *sp_host_sampler(const char *dir)
 {
-	const char *said = getenv("SPARTITO_SAMPLING"), *end = said ? strchr(said, SEPARATOR) : NULL;
+	const char *value = getenv("SPARTITO_SAMPLING"), *end = value ? strchr(value, SEPARATOR) : NULL;
 	char name[HOST], *why = NULL;
 	if (!end)
 		return NULL;
 	host_name(name);
-	if (strlen(name) == (size_t)(end - said) && !memcmp(name, said, strlen(name)))
+	if (strlen(name) == (size_t)(end - value) && !memcmp(name, value, strlen(name)))
 		return NULL;
 	PyObject *module = PyImport_ImportModule("spartito.sample.otherhost");
 	PyObject *path = PyUnicode_DecodeFSDefault(dir);

@@ -19,8 +19,8 @@
 #include "hook/launch.h"
 
 enum {
-	OWN = 3,            /* descriptor of the witness's end of the connection */
-	MOMENT_NS = 2000000 /* the time after which all members of a group have a signal: the kernel sends it to all of
+	OWN = 3,           /* descriptor of the witness's end of the connection */
+	PAUSE_NS = 2000000 /* the time after which all members of a group have a signal: the kernel sends it to all of
 	                       them under one lock */
 };
 
@@ -87,7 +87,7 @@ static bool is_pending(int number)
 
 PyObject *sp_witness_has(PyObject *self, PyObject *arg)
 {
-	const struct timespec moment = {0, MOMENT_NS};
+	const struct timespec pause = {0, PAUSE_NS};
 	const long number = PyLong_AsLong(arg);
 	(void)self;
 	if (number < 1 || number >= NSIG) {
@@ -97,7 +97,7 @@ PyObject *sp_witness_has(PyObject *self, PyObject *arg)
 	}
 	if (!witness)
 		Py_RETURN_FALSE;
-	nanosleep(&moment, NULL);
+	nanosleep(&pause, NULL);
 	unsigned char word = (unsigned char)number;
 	if (!is_pending((int)number))
 		Py_RETURN_FALSE;

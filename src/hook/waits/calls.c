@@ -219,12 +219,12 @@ static bool begin(struct call *c, int i)
 {
 	const struct row *r = &rows[i];
 	struct sp_thread *t = sp_waits_thread();
-	struct sp_waits_place p;
+	struct sp_waits_site p;
 	struct sp_raw_object *o = NULL;
 	uint32_t holder = SP_RAW_NONE;
 	if (!t || (r->waits && !r->waits(c)))
 		return false;
-	sp_waits_find_place(t, &p);
+	sp_waits_find_site(t, &p);
 	const unsigned kind = p.user && (r->about == SELF || r->kind == SP_RAW_WAIT_PIPE) ? p.kind : r->kind;
 	if (r->about == THREAD && p.user) {
 		o = sp_waits_object(p.user, p.kind, NULL);
@@ -248,7 +248,7 @@ static bool begin(struct call *c, int i)
 static PyObject *end(struct call *c, PyObject *r)
 {
 	if (!r && c->wait.process == sp_adapter_process && sp_self == c->wait.t)
-		sp_waits_look_for_circle(&c->wait);
+		sp_waits_find_cycle(&c->wait);
 	sp_wait_end(&c->wait, r != NULL);
 	return r;
 }

@@ -100,14 +100,14 @@ SP_WAITS_TOGETHER void sp_known_released(const void *o)
 void sp_known_made(const void *o)
 {
 	struct sp_thread *t = sp_self;
-	struct sp_waits_place p;
+	struct sp_waits_site p;
 	if (!o || !t || !sp_waits_at_home())
 		return;
 	sp_known_forget(o); /* an earlier object at this address, whose end was not reported */
 	struct slot *s = add(o);
 	if (!s)
 		return;
-	sp_waits_find_place(NULL, &p);
+	sp_waits_find_site(NULL, &p);
 	Py_XINCREF((PyObject *)p.code);
 	s->code = p.code;
 	s->at = p.at;

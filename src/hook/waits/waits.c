@@ -96,7 +96,7 @@ void sp_waits_take_semaphores(PyTypeObject *type)
 	take_type(SEMAPHORE_TYPE, type);
 }
 
-SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_place *p,
+SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p,
                                       struct sp_raw_object *object, unsigned kind, uint32_t holder,
                                       uint64_t holder_node, unsigned flags)
 {
@@ -179,11 +179,11 @@ static PyObject *wait_here(const struct request *q)
  * time. */
 __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q, struct sp_thread *t, unsigned flags)
 {
-	struct sp_waits_place p;
+	struct sp_waits_site p;
 	struct sp_wait w;
 	if (SP_UNLIKELY(t->epoch != sp_epoch || !sp_recording || t->booting) && !(t = sp_waits_thread()))
 		return wait_here(q);
-	sp_waits_find_place(t, &p);
+	sp_waits_find_site(t, &p);
 	uint64_t holder_node;
 	uint32_t holder;
 	struct sp_raw_object *o = sp_known_holder(q->self, &holder, &holder_node);
@@ -204,7 +204,7 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : q->kind, holder, holder_node, flags);
 	PyObject *r = wait_here(q);
 	if (SP_UNLIKELY(!r) && w.process == sp_adapter_process && sp_self == t)
-		sp_waits_look_for_circle(&w);
+		sp_waits_find_cycle(&w);
 	sp_wait_end(&w, r && r != Py_False);
 	return r;
 }
@@ -220,7 +220,7 @@ static PY_TIMEOUT_T of_seconds(double s)
 
 static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
 {
-	const double longest = 1e9, most = (double)(PY_TIMEOUT_MAX / 1000000);
+	const double longest = 1e9, limit = (double)(PY_TIMEOUT_MAX / 1000000);
 	const double s = PyFloat_Check(timeout)  ? PyFloat_AS_DOUBLE(timeout)
 	                 : PyLong_Check(timeout) ? PyLong_AsDouble(timeout)
 	                                         : -2;
@@ -230,7 +230,7 @@ static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
 		PyErr_Clear(); /* too large: the original function raises the error */
 		return NEVER;
 	}
-	return s > 0 && s < longest ? of_seconds(s) : s >= longest && s < most ? LONG : NEVER;
+	return s > 0 && s < longest ? of_seconds(s) : s >= longest && s < limit ? LONG : NEVER;
 }
 
 /* The arguments are acquire(blocking=True, timeout=-1). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for Python's objects. waits.c: locks; known.c: lock holders; calls.c: functions that wait; place.c: call
+/* Waits for Python's objects. waits.c: locks; known.c: lock holders; calls.c: functions that wait; site.c: call
  * sites, and the program's object that is waited for. Everything needs the GIL and runs in the interpreter in which
  * the measurement began. */
 #ifndef SP_HOOK_WAITS_WAITS_H
@@ -61,7 +61,7 @@ void sp_waits_clib_start(void);
 void sp_waits_clib_stop(void);
 
 /* The call site of a wait or, without a thread, of the making of an object (then without the node). */
-struct sp_waits_place {
+struct sp_waits_site {
 	uint64_t node;
 	PyCodeObject *code; /* borrowed; the program's function; NULL: no such function */
 	int at;             /* offset of the instruction, in bytes */
@@ -71,7 +71,7 @@ struct sp_waits_place {
 	bool notified; /* inside Condition.wait() itself */
 };
 /* Finds the call site of the calling thread; t NULL: of the making of an object. */
-void sp_waits_find_place(struct sp_thread *t, struct sp_waits_place *p);
+void sp_waits_find_site(struct sp_thread *t, struct sp_waits_site *p);
 /* Returns a string of the file and the line of an instruction in code; 0 if unknown. */
 uint32_t sp_waits_line(PyCodeObject *code, int at, uint32_t *line);
 /* Returns a string of an object's type and, for a process of multiprocessing, its name and pid. *own: with name and
@@ -83,8 +83,8 @@ struct sp_thread *sp_waits_thread(void);
 
 /* Begins a wait at a call site for an object of the program; object: its record, or NULL. holder: SP_RAW_NONE if
  * unknown. */
-void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_place *p,
-                    struct sp_raw_object *object, unsigned kind, uint32_t holder, uint64_t holder_node, unsigned flags);
+void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p, struct sp_raw_object *object,
+                    unsigned kind, uint32_t holder, uint64_t holder_node, unsigned flags);
 /* Returns the record of an object, made at the first wait for it; it is forgotten when the object is freed, which a
  * weak reference reports for the program's objects. type: NULL, or the text to use instead of the type's name. Returns
  * NULL if there is no space. */

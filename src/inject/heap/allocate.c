@@ -57,12 +57,12 @@ static const struct sp_heap_recorder *chosen(size_t n, bool subtracted, const vo
 	return sp_heap_recorder_of(caller);
 }
 
-static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
+static inline void *report(const struct sp_heap_recorder *r, void *p, size_t n)
 {
 	struct sp_heap_self *me = &sp_heap_self;
 	if (r && p) {
 		me->quiet++;
-		sp_heap_tell(r, me, p, n, SP_RAW_HEAP_MALLOC);
+		sp_heap_record(r, me, p, n, SP_RAW_HEAP_MALLOC);
 		me->quiet--;
 	}
 	return p;
@@ -84,7 +84,7 @@ SP_NOINLINE static void *malloc_slow(size_t n, bool subtracted, const void *call
 	if (!sp_heap_real.malloc)
 		return sp_heap_early_malloc(n);
 	const struct sp_heap_recorder *r = chosen(n, subtracted, caller);
-	return tell(r, SP_HEAP_QUIETLY(sp_heap_real.malloc(n)), n);
+	return report(r, SP_HEAP_QUIETLY(sp_heap_real.malloc(n)), n);
 }
 
 SP_EXPORT void *malloc(size_t n)
@@ -98,7 +98,7 @@ SP_NOINLINE static void *calloc_slow(size_t n, size_t size, bool subtracted, con
 	if (!sp_heap_real.calloc)
 		return sp_heap_early_calloc(n, size);
 	const struct sp_heap_recorder *r = chosen(n * size, subtracted, caller);
-	return tell(r, SP_HEAP_QUIETLY(sp_heap_real.calloc(n, size)), n * size);
+	return report(r, SP_HEAP_QUIETLY(sp_heap_real.calloc(n, size)), n * size);
 }
 
 SP_EXPORT void *calloc(size_t n, size_t size)
@@ -114,7 +114,7 @@ SP_NOINLINE static void *realloc_slow(void *p, size_t n, bool subtracted, const 
 	struct sp_heap_block block = {0, 0};
 	if (!sp_heap_real.realloc || sp_heap_is_early(p))
 		return sp_heap_early_realloc(p, n);
-	const bool counted = p && p == me->counted && n <= SP_HEAP_PYMALLOC_MOST;
+	const bool counted = p && p == me->counted && n <= SP_HEAP_PYMALLOC_MAX;
 	if (counted)
 		me->counted = NULL;
 	const struct sp_heap_recorder *of = sp_heap_recorder_of(caller);
@@ -123,7 +123,7 @@ SP_NOINLINE static void *realloc_slow(void *p, size_t n, bool subtracted, const 
 	void *q = SP_HEAP_QUIETLY(sp_heap_real.realloc(p, n));
 	if (of && !q && n && block.site)
 		of->restore(p, &block);
-	return tell(r, q, n);
+	return report(r, q, n);
 }
 
 static inline void *resize(void *p, size_t n, const void *caller)

@@ -9,11 +9,11 @@ static inline const struct sp_heap_recorder *recorder(const struct sp_heap_self 
 	return SP_UNLIKELY(me->quiet) ? NULL : r;
 }
 
-static inline void *tell(const struct sp_heap_recorder *r, struct sp_heap_self *me, void *p, size_t n,
-                         const struct sp_heap_domain *d)
+static inline void *report(const struct sp_heap_recorder *r, struct sp_heap_self *me, void *p, size_t n,
+                           const struct sp_heap_domain *d)
 {
 	if (r && SP_LIKELY(p != NULL))
-		sp_heap_tell(r, me, p, n, d->kind);
+		sp_heap_record(r, me, p, n, d->kind);
 	me->quiet--;
 	return p;
 }
@@ -24,7 +24,7 @@ static void *domain_malloc(void *domain, size_t n)
 	struct sp_heap_self *me = &sp_heap_self;
 	const struct sp_heap_recorder *r = recorder(me);
 	me->quiet++;
-	return tell(r, me, d->malloc(d->ctx, n), n, d);
+	return report(r, me, d->malloc(d->ctx, n), n, d);
 }
 
 static void *domain_calloc(void *domain, size_t n, size_t size)
@@ -33,7 +33,7 @@ static void *domain_calloc(void *domain, size_t n, size_t size)
 	struct sp_heap_self *me = &sp_heap_self;
 	const struct sp_heap_recorder *r = recorder(me);
 	me->quiet++;
-	return tell(r, me, d->calloc(d->ctx, n, size), n * size, d);
+	return report(r, me, d->calloc(d->ctx, n, size), n * size, d);
 }
 
 static void *domain_realloc(void *domain, void *p, size_t n)
@@ -48,7 +48,7 @@ static void *domain_realloc(void *domain, void *p, size_t n)
 	void *q = d->realloc(d->ctx, p, n);
 	if (SP_UNLIKELY(!q) && block.site)
 		r->restore(p, &block);
-	return tell(r, me, q, n, d);
+	return report(r, me, q, n, d);
 }
 
 static void domain_free(void *domain, void *p)

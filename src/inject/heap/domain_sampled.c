@@ -19,21 +19,21 @@ static bool is_recorded(size_t n)
 	return r && sp_heap_sampled(r, me, n) && !me->quiet;
 }
 
-static void *tell(const struct sp_heap_domain *d, void *p, size_t n)
+static void *report(const struct sp_heap_domain *d, void *p, size_t n)
 {
 	struct sp_heap_self *me = &sp_heap_self;
 	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
 	if (p && r) {
 		me->quiet++;
-		sp_heap_tell(r, me, p, n, d->kind);
+		sp_heap_record(r, me, p, n, d->kind);
 		me->quiet--;
 	}
 	return p;
 }
 
-static inline bool is_chosen(size_t most, size_t n)
+static inline bool is_chosen(size_t limit, size_t n)
 {
-	return SP_LIKELY(n <= most) && SP_UNLIKELY((sp_heap_self.left -= (int64_t)n) < 0);
+	return SP_LIKELY(n <= limit) && SP_UNLIKELY((sp_heap_self.left -= (int64_t)n) < 0);
 }
 
 SP_COLD static void forget(const void *p, struct sp_heap_block *block)
@@ -67,31 +67,31 @@ static void *resized(const struct sp_heap_domain *d, void *p, size_t n, bool sma
 
 SP_COLD static void *malloc_chosen(const struct sp_heap_domain *d, size_t n)
 {
-	return is_recorded(n) ? tell(d, d->malloc(d->ctx, n), n) : d->malloc(d->ctx, n);
+	return is_recorded(n) ? report(d, d->malloc(d->ctx, n), n) : d->malloc(d->ctx, n);
 }
 
 static void *sampled_malloc(void *domain, size_t n)
 {
 	const struct sp_heap_domain *d = domain;
-	return is_chosen(d->most, n) ? malloc_chosen(d, n) : d->malloc(d->ctx, n);
+	return is_chosen(d->limit, n) ? malloc_chosen(d, n) : d->malloc(d->ctx, n);
 }
 
 SP_COLD static void *calloc_chosen(const struct sp_heap_domain *d, size_t n, size_t size)
 {
-	return is_recorded(n * size) ? tell(d, d->calloc(d->ctx, n, size), n * size) : d->calloc(d->ctx, n, size);
+	return is_recorded(n * size) ? report(d, d->calloc(d->ctx, n, size), n * size) : d->calloc(d->ctx, n, size);
 }
 
 static void *sampled_calloc(void *domain, size_t n, size_t size)
 {
 	const struct sp_heap_domain *d = domain;
-	return is_chosen(d->most, n * size) ? calloc_chosen(d, n, size) : d->calloc(d->ctx, n, size);
+	return is_chosen(d->limit, n * size) ? calloc_chosen(d, n, size) : d->calloc(d->ctx, n, size);
 }
 
 static void *sampled_realloc(void *domain, void *p, size_t n)
 {
 	const struct sp_heap_domain *d = domain;
-	void *q = resized(d, p, n, n <= d->most);
-	return q && is_chosen(d->most, n) && is_recorded(n) ? tell(d, q, n) : q;
+	void *q = resized(d, p, n, n <= d->limit);
+	return q && is_chosen(d->limit, n) && is_recorded(n) ? report(d, q, n) : q;
 }
 
 SP_COLD static void free_known(const struct sp_heap_domain *d, void *p)
@@ -119,26 +119,26 @@ SP_EXPORT const struct sp_heap_domain_functions sp_heap_domain_sampled = {sample
 
 SP_COLD static void *pymalloc_malloc_chosen(const struct sp_heap_domain *d, size_t n)
 {
-	return is_recorded(n) ? tell(d, sp_heap_real_calloc(1, n ? n : 1), n) : d->malloc(d->ctx, n);
+	return is_recorded(n) ? report(d, sp_heap_real_calloc(1, n ? n : 1), n) : d->malloc(d->ctx, n);
 }
 
 static void *pymalloc_malloc(void *domain, size_t n)
 {
 	const struct sp_heap_domain *d = domain;
-	return is_chosen(SP_HEAP_PYMALLOC_MOST, n) ? pymalloc_malloc_chosen(d, n) : d->malloc(domain, n);
+	return is_chosen(SP_HEAP_PYMALLOC_MAX, n) ? pymalloc_malloc_chosen(d, n) : d->malloc(domain, n);
 }
 
 SP_COLD static void *pymalloc_calloc_chosen(const struct sp_heap_domain *d, size_t n, size_t size)
 {
-	return is_recorded(n * size) ? tell(d, sp_heap_real_calloc(1, n && size ? n * size : 1), n * size)
+	return is_recorded(n * size) ? report(d, sp_heap_real_calloc(1, n && size ? n * size : 1), n * size)
 	                             : d->calloc(d->ctx, n, size);
 }
 
 static void *pymalloc_calloc(void *domain, size_t n, size_t size)
 {
 	const struct sp_heap_domain *d = domain;
-	return is_chosen(SP_HEAP_PYMALLOC_MOST, n * size) ? pymalloc_calloc_chosen(d, n, size)
-	                                                  : d->calloc(domain, n, size);
+	return is_chosen(SP_HEAP_PYMALLOC_MAX, n * size) ? pymalloc_calloc_chosen(d, n, size)
+	                                                 : d->calloc(domain, n, size);
 }
 
 SP_COLD static void *pymalloc_realloc_chosen(const struct sp_heap_domain *d, void *p, size_t n)
@@ -150,14 +150,14 @@ SP_COLD static void *pymalloc_realloc_chosen(const struct sp_heap_domain *d, voi
 		return q;
 	memcpy(moved, q, n);
 	d->free(d->ctx, q);
-	return tell(d, moved, n);
+	return report(d, moved, n);
 }
 
 /* A block of malloc() that becomes small goes to realloc(), which must not subtract its bytes again. */
 static void *pymalloc_realloc(void *domain, void *p, size_t n)
 {
 	const struct sp_heap_domain *d = domain;
-	if (is_chosen(SP_HEAP_PYMALLOC_MOST, n))
+	if (is_chosen(SP_HEAP_PYMALLOC_MAX, n))
 		return pymalloc_realloc_chosen(d, p, n);
 	sp_heap_self.counted = p;
 	return d->realloc(domain, p, n);

@@ -51,8 +51,8 @@ static inline void sp_heap_undraw(struct sp_heap_self *me, int64_t bytes)
 	sp_heap_set_left(me, bytes);
 }
 
-static inline void sp_heap_tell(const struct sp_heap_recorder *r, struct sp_heap_self *me, const void *p, size_t n,
-                                unsigned kind)
+static inline void sp_heap_record(const struct sp_heap_recorder *r, struct sp_heap_self *me, const void *p, size_t n,
+                                  unsigned kind)
 {
 	r->allocated(p, n, kind);
 	if (r->sample) {
@@ -113,7 +113,7 @@ void sp_heap_restore(const void *p, const struct sp_heap_block *block);
 enum sp_heap_way {
 	/* check everything: all allocations are recorded, or the real functions are unknown, or some blocks are from
 	 * `early` */
-	SP_HEAP_LOOKED_AT,
+	SP_HEAP_DIRECT,
 	SP_HEAP_PASSED_ON, /* call the real functions: nothing is recorded */
 	SP_HEAP_SAMPLED,   /* the same, but subtract bytes, and check releases with the filter */
 };

@@ -33,7 +33,7 @@ static void *early_malloc(size_t n)
 		errno = ENOMEM;
 		return NULL;
 	}
-	__atomic_store_n(&sp_heap_real.way, SP_HEAP_LOOKED_AT, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&sp_heap_real.way, SP_HEAP_DIRECT, __ATOMIC_SEQ_CST);
 	memcpy(sp_heap_early + at, &n, sizeof n);
 	return sp_heap_early + at + head;
 }
@@ -45,13 +45,13 @@ static void set_way(void)
 	const struct sp_heap_recorder *r = __atomic_load_n(&sp_heap_recorder, __ATOMIC_ACQUIRE);
 	const struct sp_heap_real *real = &sp_heap_real;
 	const bool known = real->malloc && real->calloc && real->realloc && real->free;
-	const enum sp_heap_way way = !known      ? SP_HEAP_LOOKED_AT
+	const enum sp_heap_way way = !known      ? SP_HEAP_DIRECT
 	                             : !r        ? SP_HEAP_PASSED_ON
 	                             : r->sample ? SP_HEAP_SAMPLED
-	                                         : SP_HEAP_LOOKED_AT;
+	                                         : SP_HEAP_DIRECT;
 	__atomic_store_n(&sp_heap_real.way, way, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&early_used, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&sp_heap_real.way, SP_HEAP_LOOKED_AT, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&sp_heap_real.way, SP_HEAP_DIRECT, __ATOMIC_SEQ_CST);
 }
 
 /* Finds all functions at once. A thread that is already in here, while others wait for it, uses `early`. */
@@ -152,12 +152,12 @@ SP_COLD bool sp_heap_sampled(const struct sp_heap_recorder *r, struct sp_heap_se
 
 /* ---- wrappers of rarely called functions; the others are in allocate.c ---- */
 
-static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
+static inline void *report(const struct sp_heap_recorder *r, void *p, size_t n)
 {
 	struct sp_heap_self *me = &sp_heap_self;
 	if (r && p && (!r->sample || SP_UNLIKELY((me->left -= (int64_t)n) < 0 && sp_heap_sampled(r, me, n)))) {
 		me->quiet++;
-		sp_heap_tell(r, me, p, n, SP_RAW_HEAP_MALLOC);
+		sp_heap_record(r, me, p, n, SP_RAW_HEAP_MALLOC);
 		me->quiet--;
 	}
 	return p;
@@ -169,7 +169,7 @@ static inline void *tell(const struct sp_heap_recorder *r, void *p, size_t n)
 		errno = ENOMEM;                                                                                        \
 		return NULL;                                                                                           \
 	}                                                                                                              \
-	return tell(sp_heap_recorder_of(SP_HEAP_CALLER), SP_HEAP_QUIETLY(call), n)
+	return report(sp_heap_recorder_of(SP_HEAP_CALLER), SP_HEAP_QUIETLY(call), n)
 
 SP_EXPORT void *aligned_alloc(size_t alignment, size_t n)
 {
@@ -200,7 +200,7 @@ SP_EXPORT int posix_memalign(void **out, size_t alignment, size_t n)
 	const struct sp_heap_recorder *r = sp_heap_recorder_of(SP_HEAP_CALLER);
 	int e = SP_HEAP_QUIETLY(real_posix_memalign(out, alignment, n));
 	if (!e)
-		tell(r, *out, n);
+		report(r, *out, n);
 	return e;
 }
 

@@ -111,7 +111,7 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 
 /* Whether the call is still being recorded: between its two halves the measurement may have been paused or ended, or
  * another one begun; then its frame is already closed. */
-static bool goes_on(struct sp_preload_call *c)
+static bool is_recorded(struct sp_preload_call *c)
 {
 	const struct sp_adapter *a = sp_preload_adapter;
 	if (SP_UNLIKELY(sp_quiet) && sp_is_quiet())
@@ -171,18 +171,18 @@ void sp_preload_begin_close(struct sp_preload_call *c, int fd)
 
 void sp_preload_end(struct sp_preload_call *c)
 {
-	if (goes_on(c))
+	if (is_recorded(c))
 		leave(c);
 }
 
 void sp_preload_end_io(struct sp_preload_call *c, enum sp_raw_io_mode mode, uint64_t bytes)
 {
 	const uint64_t payload[2] = {c->handle, bytes};
-	if (!goes_on(c))
+	if (!is_recorded(c))
 		return;
 	if (c->handle)
 		event(c, SP_RAW_X_IO_COMPLETE, payload, 2);
-	if (bytes != SP_NOT_TOLD && mode != SP_RAW_IO_FLUSH)
+	if (bytes != SP_BYTES_UNKNOWN && mode != SP_RAW_IO_FLUSH)
 		sp_preload_adapter->add(c->t, mode == SP_RAW_IO_READ ? SP_COUNT_IO_READ : SP_COUNT_IO_WRITTEN, bytes);
 	leave(c);
 }
@@ -190,7 +190,7 @@ void sp_preload_end_io(struct sp_preload_call *c, enum sp_raw_io_mode mode, uint
 void sp_preload_end_seek(struct sp_preload_call *c, uint64_t asked, int whence, uint64_t reached)
 {
 	const uint64_t payload[4] = {c->handle, asked, (uint64_t)whence, reached};
-	if (!goes_on(c))
+	if (!is_recorded(c))
 		return;
 	if (c->handle)
 		event(c, SP_RAW_X_IO_SEEK, payload, 4);
@@ -199,7 +199,7 @@ void sp_preload_end_seek(struct sp_preload_call *c, uint64_t asked, int whence, 
 
 void sp_preload_end_open(struct sp_preload_call *c, int fd, const char *path, int flags)
 {
-	if (!goes_on(c))
+	if (!is_recorded(c))
 		return;
 	if (c->traced && fd >= 0)
 		sp_preload_handle_open(c, fd, path && *path == '/' ? path : NULL, (uint64_t)(unsigned)flags);
@@ -208,7 +208,7 @@ void sp_preload_end_open(struct sp_preload_call *c, int fd, const char *path, in
 
 void sp_preload_end_close(struct sp_preload_call *c)
 {
-	if (!goes_on(c))
+	if (!is_recorded(c))
 		return;
 	destroy(c, c->handle);
 	leave(c);
@@ -216,7 +216,7 @@ void sp_preload_end_close(struct sp_preload_call *c)
 
 void sp_preload_end_dup(struct sp_preload_call *c, int from, int to)
 {
-	if (!goes_on(c))
+	if (!is_recorded(c))
 		return;
 	if (c->traced && to >= 0 && from != to) {
 		destroy(c, c->handle);
@@ -229,7 +229,7 @@ void sp_preload_end_dup(struct sp_preload_call *c, int from, int to)
 
 void sp_preload_end_close_range(struct sp_preload_call *c, unsigned first, unsigned last)
 {
-	if (!goes_on(c))
+	if (!is_recorded(c))
 		return;
 	for (int fd; c->traced && (fd = sp_preload_handle_next(first, last)) >= 0; first = (unsigned)fd + 1)
 		destroy(c, sp_preload_handle_take(fd));

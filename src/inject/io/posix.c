@@ -168,9 +168,9 @@ SEEK(lseek64, off64_t)
 		struct sp_preload_call c;                                                                              \
 		if (!SP_BEGIN(&c, name))                                                                               \
 			return SP_REAL(name)(fd);                                                                      \
-		sp_preload_begin_io(&c, fd, SP_RAW_IO_FLUSH, 0, SP_NOT_TOLD);                                          \
+		sp_preload_begin_io(&c, fd, SP_RAW_IO_FLUSH, 0, SP_BYTES_UNKNOWN);                                     \
 		int r = SP_REAL(name)(fd);                                                                             \
-		sp_preload_end_io(&c, SP_RAW_IO_FLUSH, r ? SP_NOT_TOLD : 0);                                           \
+		sp_preload_end_io(&c, SP_RAW_IO_FLUSH, r ? SP_BYTES_UNKNOWN : 0);                                      \
 		return r;                                                                                              \
 	}
 FLUSH(fsync)
@@ -178,7 +178,7 @@ FLUSH(fdatasync)
 
 /* ---- read and write ---- */
 
-/* A result of -1 becomes SP_NOT_TOLD. */
+/* A result of -1 becomes SP_BYTES_UNKNOWN. */
 #define TRANSFER(name, direction, asked, offset, parameters, arguments)                                                \
 	SP_WRAP(ssize_t, name, parameters)                                                                             \
 	{                                                                                                              \
@@ -190,16 +190,16 @@ FLUSH(fdatasync)
 		sp_preload_end_io(&c, direction, (uint64_t)(int64_t)r);                                                \
 		return r;                                                                                              \
 	}
-#define NOWHERE                       SP_NOT_TOLD
+#define NOWHERE                       SP_BYTES_UNKNOWN
 #define IN(name, asked, offset, ...)  TRANSFER(name, SP_RAW_IO_READ, asked, offset, __VA_ARGS__)
 #define OUT(name, asked, offset, ...) TRANSFER(name, SP_RAW_IO_WRITE, asked, offset, __VA_ARGS__)
 
 IN(read, n, NOWHERE, (int fd, void *p, size_t n), (fd, p, n))
-IN(__read_chk, n, NOWHERE, (int fd, void *p, size_t n, size_t room), (fd, p, n, room))
+IN(__read_chk, n, NOWHERE, (int fd, void *p, size_t n, size_t capacity), (fd, p, n, capacity))
 IN(pread, n, at, (int fd, void *p, size_t n, off_t at), (fd, p, n, at))
 IN(pread64, n, at, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at))
-IN(__pread_chk, n, at, (int fd, void *p, size_t n, off_t at, size_t room), (fd, p, n, at, room))
-IN(__pread64_chk, n, at, (int fd, void *p, size_t n, off64_t at, size_t room), (fd, p, n, at, room))
+IN(__pread_chk, n, at, (int fd, void *p, size_t n, off_t at, size_t capacity), (fd, p, n, at, capacity))
+IN(__pread64_chk, n, at, (int fd, void *p, size_t n, off64_t at, size_t capacity), (fd, p, n, at, capacity))
 OUT(write, n, NOWHERE, (int fd, const void *p, size_t n), (fd, p, n))
 OUT(pwrite, n, at, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at))
 OUT(pwrite64, n, at, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at))

@@ -146,7 +146,7 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 	 sp_preload_enter(c, SP_F_##name, __builtin_extract_return_addr(__builtin_return_address(0))))
 
 /* Records the begin of an operation, between the enter and the real function. fd may be -1: no handle. */
-#define SP_NOT_TOLD UINT64_MAX
+#define SP_BYTES_UNKNOWN UINT64_MAX
 void sp_preload_begin_io(struct sp_preload_call *c, int fd, enum sp_raw_io_mode mode, uint64_t asked, uint64_t offset);
 void sp_preload_begin_seek(struct sp_preload_call *c, int fd);
 /* Call before fd is closed or replaced: removes its handle and stores it in c. */
@@ -154,7 +154,8 @@ void sp_preload_begin_close(struct sp_preload_call *c, int fd);
 
 /* Functions for use after the real function: each records the result and leaves the region. They keep errno. */
 void sp_preload_end(struct sp_preload_call *c);
-void sp_preload_end_io(struct sp_preload_call *c, enum sp_raw_io_mode mode, uint64_t bytes); /* SP_NOT_TOLD: failed */
+void sp_preload_end_io(struct sp_preload_call *c, enum sp_raw_io_mode mode,
+                       uint64_t bytes); /* SP_BYTES_UNKNOWN: failed */
 void sp_preload_end_seek(struct sp_preload_call *c, uint64_t asked, int whence, uint64_t reached);
 /* path: as passed to open(); if it is NULL or relative, the system is asked. fd < 0: it failed. */
 void sp_preload_end_open(struct sp_preload_call *c, int fd, const char *path, int flags);

@@ -97,40 +97,41 @@ SP_WRAP(int, fclose, (FILE * f))
 		struct sp_preload_call c;                                                                              \
 		if (!SP_BEGIN(&c, name))                                                                               \
 			return SP_REAL(name) arguments;                                                                \
-		sp_preload_begin_io(&c, descriptor(f), direction, asked, SP_NOT_TOLD);                                 \
+		sp_preload_begin_io(&c, descriptor(f), direction, asked, SP_BYTES_UNKNOWN);                            \
 		type r = SP_REAL(name) arguments;                                                                      \
 		sp_preload_end_io(&c, direction, moved);                                                               \
 		return r;                                                                                              \
 	}
-#define BLOCK_IN      (r || !n || !size || !ferror(f) ? r * size : SP_NOT_TOLD)
-#define BLOCK_OUT     (r || !n || !size ? r * size : SP_NOT_TOLD)
-#define STRING_IN     (r ? strlen(r) : ferror(f) ? SP_NOT_TOLD : 0)
-#define STRING_OUT    (r == EOF ? SP_NOT_TOLD : strlen(text))
-#define CHARACTER_IN  (r != EOF ? 1 : ferror(f) ? SP_NOT_TOLD : 0)
-#define CHARACTER_OUT (r == EOF ? SP_NOT_TOLD : 1)
-#define NUMBER        (r < 0 ? SP_NOT_TOLD : (uint64_t)r)
-#define ROOM          (n > 0 ? (uint64_t)n - 1 : 0)
+#define BLOCK_IN      (r || !n || !size || !ferror(f) ? r * size : SP_BYTES_UNKNOWN)
+#define BLOCK_OUT     (r || !n || !size ? r * size : SP_BYTES_UNKNOWN)
+#define STRING_IN     (r ? strlen(r) : ferror(f) ? SP_BYTES_UNKNOWN : 0)
+#define STRING_OUT    (r == EOF ? SP_BYTES_UNKNOWN : strlen(text))
+#define CHARACTER_IN  (r != EOF ? 1 : ferror(f) ? SP_BYTES_UNKNOWN : 0)
+#define CHARACTER_OUT (r == EOF ? SP_BYTES_UNKNOWN : 1)
+#define NUMBER        (r < 0 ? SP_BYTES_UNKNOWN : (uint64_t)r)
+#define CAPACITY      (n > 0 ? (uint64_t)n - 1 : 0)
 
 STREAM(size_t, fread, SP_RAW_IO_READ, f, size *n, BLOCK_IN, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f))
 STREAM(size_t, __fread_chk, SP_RAW_IO_READ, f, size *n, BLOCK_IN,
-       (void *p, size_t room, size_t size, size_t n, FILE *f), (p, room, size, n, f))
+       (void *p, size_t capacity, size_t size, size_t n, FILE *f), (p, capacity, size, n, f))
 STREAM(size_t, fread_unlocked, SP_RAW_IO_READ, f, size *n, BLOCK_IN, (void *p, size_t size, size_t n, FILE *f),
        (p, size, n, f))
 STREAM(size_t, __fread_unlocked_chk, SP_RAW_IO_READ, f, size *n, BLOCK_IN,
-       (void *p, size_t room, size_t size, size_t n, FILE *f), (p, room, size, n, f))
+       (void *p, size_t capacity, size_t size, size_t n, FILE *f), (p, capacity, size, n, f))
 STREAM(size_t, fwrite, SP_RAW_IO_WRITE, f, size *n, BLOCK_OUT, (const void *p, size_t size, size_t n, FILE *f),
        (p, size, n, f))
 STREAM(size_t, fwrite_unlocked, SP_RAW_IO_WRITE, f, size *n, BLOCK_OUT, (const void *p, size_t size, size_t n, FILE *f),
        (p, size, n, f))
 
-STREAM(char *, fgets, SP_RAW_IO_READ, f, ROOM, STRING_IN, (char *p, int n, FILE *f), (p, n, f))
-STREAM(char *, __fgets_chk, SP_RAW_IO_READ, f, ROOM, STRING_IN, (char *p, size_t room, int n, FILE *f), (p, room, n, f))
-STREAM(char *, fgets_unlocked, SP_RAW_IO_READ, f, ROOM, STRING_IN, (char *p, int n, FILE *f), (p, n, f))
-STREAM(char *, __fgets_unlocked_chk, SP_RAW_IO_READ, f, ROOM, STRING_IN, (char *p, size_t room, int n, FILE *f),
-       (p, room, n, f))
+STREAM(char *, fgets, SP_RAW_IO_READ, f, CAPACITY, STRING_IN, (char *p, int n, FILE *f), (p, n, f))
+STREAM(char *, __fgets_chk, SP_RAW_IO_READ, f, CAPACITY, STRING_IN, (char *p, size_t capacity, int n, FILE *f),
+       (p, capacity, n, f))
+STREAM(char *, fgets_unlocked, SP_RAW_IO_READ, f, CAPACITY, STRING_IN, (char *p, int n, FILE *f), (p, n, f))
+STREAM(char *, __fgets_unlocked_chk, SP_RAW_IO_READ, f, CAPACITY, STRING_IN, (char *p, size_t capacity, int n, FILE *f),
+       (p, capacity, n, f))
 STREAM(int, fputs, SP_RAW_IO_WRITE, f, strlen(text), STRING_OUT, (const char *text, FILE *f), (text, f))
 STREAM(int, fputs_unlocked, SP_RAW_IO_WRITE, f, strlen(text), STRING_OUT, (const char *text, FILE *f), (text, f))
-STREAM(int, puts, SP_RAW_IO_WRITE, stdout, strlen(text) + 1, r == EOF ? SP_NOT_TOLD : strlen(text) + 1,
+STREAM(int, puts, SP_RAW_IO_WRITE, stdout, strlen(text) + 1, r == EOF ? SP_BYTES_UNKNOWN : strlen(text) + 1,
        (const char *text), (text))
 
 STREAM(int, fgetc, SP_RAW_IO_READ, f, 1, CHARACTER_IN, (FILE * f), (f))
@@ -140,17 +141,18 @@ STREAM(int, fputc, SP_RAW_IO_WRITE, f, 1, CHARACTER_OUT, (int character, FILE *f
 STREAM(int, putc, SP_RAW_IO_WRITE, f, 1, CHARACTER_OUT, (int character, FILE *f), (character, f))
 STREAM(int, _IO_putc, SP_RAW_IO_WRITE, f, 1, CHARACTER_OUT, (int character, FILE *f), (character, f))
 STREAM(int, putchar, SP_RAW_IO_WRITE, stdout, 1, CHARACTER_OUT, (int character), (character))
-STREAM(int, fflush, SP_RAW_IO_FLUSH, f, 0, r ? SP_NOT_TOLD : 0, (FILE * f), (f))
+STREAM(int, fflush, SP_RAW_IO_FLUSH, f, 0, r ? SP_BYTES_UNKNOWN : 0, (FILE * f), (f))
 
-STREAM(int, getchar, SP_RAW_IO_READ, stdin, 1, r != EOF ? 1 : ferror(stdin) ? SP_NOT_TOLD : 0, (void), ())
+STREAM(int, getchar, SP_RAW_IO_READ, stdin, 1, r != EOF ? 1 : ferror(stdin) ? SP_BYTES_UNKNOWN : 0, (void), ())
 
-STREAM(int, vfprintf, SP_RAW_IO_WRITE, f, SP_NOT_TOLD, NUMBER, (FILE * f, const char *format, va_list list),
+STREAM(int, vfprintf, SP_RAW_IO_WRITE, f, SP_BYTES_UNKNOWN, NUMBER, (FILE * f, const char *format, va_list list),
        (f, format, list))
-STREAM(int, __vfprintf_chk, SP_RAW_IO_WRITE, f, SP_NOT_TOLD, NUMBER,
+STREAM(int, __vfprintf_chk, SP_RAW_IO_WRITE, f, SP_BYTES_UNKNOWN, NUMBER,
        (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list))
-STREAM(int, vprintf, SP_RAW_IO_WRITE, stdout, SP_NOT_TOLD, NUMBER, (const char *format, va_list list), (format, list))
-STREAM(int, __vprintf_chk, SP_RAW_IO_WRITE, stdout, SP_NOT_TOLD, NUMBER, (int flag, const char *format, va_list list),
-       (flag, format, list))
+STREAM(int, vprintf, SP_RAW_IO_WRITE, stdout, SP_BYTES_UNKNOWN, NUMBER, (const char *format, va_list list),
+       (format, list))
+STREAM(int, __vprintf_chk, SP_RAW_IO_WRITE, stdout, SP_BYTES_UNKNOWN, NUMBER,
+       (int flag, const char *format, va_list list), (flag, format, list))
 
 /* Calls a variadic function through its va_list variant. */
 #define PRINTS(name, by, f, parameters, arguments)                                                                     \
@@ -161,7 +163,7 @@ STREAM(int, __vprintf_chk, SP_RAW_IO_WRITE, stdout, SP_NOT_TOLD, NUMBER, (int fl
 		va_list list;                                                                                          \
 		va_start(list, format);                                                                                \
 		if (recorded)                                                                                          \
-			sp_preload_begin_io(&c, descriptor(f), SP_RAW_IO_WRITE, SP_NOT_TOLD, SP_NOT_TOLD);             \
+			sp_preload_begin_io(&c, descriptor(f), SP_RAW_IO_WRITE, SP_BYTES_UNKNOWN, SP_BYTES_UNKNOWN);   \
 		int r = SP_REAL(by) arguments;                                                                         \
 		if (recorded)                                                                                          \
 			sp_preload_end_io(&c, SP_RAW_IO_WRITE, NUMBER);                                                \
@@ -193,7 +195,7 @@ static uint64_t place(FILE *f)
 			return SP_REAL(name) arguments;                                                                \
 		sp_preload_begin_seek(&c, descriptor(f));                                                              \
 		int r = SP_REAL(name) arguments;                                                                       \
-		sp_preload_end_seek(&c, (uint64_t)(asked), whence, r ? SP_NOT_TOLD : c.handle ? (reached) : 0);        \
+		sp_preload_end_seek(&c, (uint64_t)(asked), whence, r ? SP_BYTES_UNKNOWN : c.handle ? (reached) : 0);   \
 		return r;                                                                                              \
 	}
 #define REACHED (whence == SEEK_SET ? (uint64_t)at : place(f))

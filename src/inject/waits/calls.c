@@ -24,7 +24,8 @@ static bool is_valid(const struct timespec *until)
 
 static enum sp_clib_end semaphore_end(int r)
 {
-	return r == 0 || errno == ETIMEDOUT || errno == EINTR ? r ? SP_CLIB_NOT_GOT : SP_CLIB_GOT : SP_CLIB_NO_WAIT;
+	return r == 0 || errno == ETIMEDOUT || errno == EINTR ? r ? SP_CLIB_NOT_ACQUIRED : SP_CLIB_ACQUIRED
+	                                                      : SP_CLIB_NO_WAIT;
 }
 
 /* Like the real function: the cancellation point comes before the semaphore is taken. */
@@ -103,8 +104,8 @@ static int number_of(pthread_t thread)
 		                                  .owner = &number,                                                    \
 		                                  .fd = -1};                                                           \
 		const int joined = WAITING(e == EBUSY ? r : NULL, &call, int, SP_REAL(name) arguments,                 \
-		                           !result               ? SP_CLIB_GOT                                         \
-		                           : result == ETIMEDOUT ? SP_CLIB_NOT_GOT                                     \
+		                           !result               ? SP_CLIB_ACQUIRED                                    \
+		                           : result == ETIMEDOUT ? SP_CLIB_NOT_ACQUIRED                                \
 		                                                 : SP_CLIB_NO_WAIT);                                   \
 		if (!joined)                                                                                           \
 			sp_clib_gone(r, (const void *)thread);                                                         \
@@ -126,7 +127,8 @@ JOIN(pthread_clockjoin_np, (pthread_t thread, void **value, clockid_t clock, con
 		if (SP_LIKELY(!r) || !(waits))                                                                         \
 			return SP_REAL(name) arguments;                                                                \
 		const struct sp_clib_call call = {.kind = (of_kind), .flags = (how), .caller = SP_CALLER, .fd = -1};   \
-		return WAITING(r, &call, type, SP_REAL(name) arguments, (got) ? SP_CLIB_GOT : SP_CLIB_NOT_GOT);        \
+		return WAITING(r, &call, type, SP_REAL(name) arguments,                                                \
+		               (got) ? SP_CLIB_ACQUIRED : SP_CLIB_NOT_ACQUIRED);                                       \
 	}
 #define SLEEP(type, name, parameters, arguments)                                                                       \
 	CALL(type, name, parameters, arguments, SP_RAW_WAIT_SLEEP, SP_RAW_WAIT_TIMED, true, result == 0)
@@ -145,11 +147,11 @@ static bool is_long(const struct timespec *t)
 }
 
 SELECT(poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms), ms != 0)
-SELECT(__poll_chk, (struct pollfd * fds, nfds_t n, int ms, size_t room), (fds, n, ms, room), ms != 0)
+SELECT(__poll_chk, (struct pollfd * fds, nfds_t n, int ms, size_t capacity), (fds, n, ms, capacity), ms != 0)
 SELECT(ppoll, (struct pollfd * fds, nfds_t n, const struct timespec *time, const sigset_t *mask), (fds, n, time, mask),
        is_long(time))
-SELECT(__ppoll_chk, (struct pollfd * fds, nfds_t n, const struct timespec *time, const sigset_t *mask, size_t room),
-       (fds, n, time, mask, room), is_long(time))
+SELECT(__ppoll_chk, (struct pollfd * fds, nfds_t n, const struct timespec *time, const sigset_t *mask, size_t capacity),
+       (fds, n, time, mask, capacity), is_long(time))
 SELECT(select, (int n, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *time),
        (n, reads, writes, others, time), !time || time->tv_sec || time->tv_usec)
 SELECT(pselect,
@@ -170,7 +172,8 @@ SELECT(epoll_pwait2, (int fd, struct epoll_event *events, int n, const struct ti
 		if (SP_LIKELY(!r) || !(waits))                                                                         \
 			return SP_REAL(name) arguments;                                                                \
 		const struct sp_clib_call call = {.kind = SP_RAW_WAIT_FILE_LOCK, .caller = SP_CALLER, .fd = fd};       \
-		return WAITING(r, &call, int, SP_REAL(name) arguments, result ? SP_CLIB_NOT_GOT : SP_CLIB_GOT);        \
+		return WAITING(r, &call, int, SP_REAL(name) arguments,                                                 \
+		               result ? SP_CLIB_NOT_ACQUIRED : SP_CLIB_ACQUIRED);                                      \
 	}
 FILE_LOCK(flock, (int fd, int how), (fd, how), (how & (LOCK_SH | LOCK_EX)) && !(how & LOCK_NB))
 FILE_LOCK(lockf, (int fd, int how, off_t n), (fd, how, n), how == F_LOCK)
@@ -190,7 +193,7 @@ FILE_LOCK(lockf64, (int fd, int how, off64_t n), (fd, how, n), how == F_LOCK)
 			return SP_REAL(name)(fd, command, argument);                                                   \
 		const struct sp_clib_call call = {.kind = SP_RAW_WAIT_FILE_LOCK, .caller = SP_CALLER, .fd = fd};       \
 		return WAITING(r, &call, int, SP_REAL(name)(fd, command, argument),                                    \
-		               result ? SP_CLIB_NOT_GOT : SP_CLIB_GOT);                                                \
+		               result ? SP_CLIB_NOT_ACQUIRED : SP_CLIB_ACQUIRED);                                      \
 	}
 FCNTL(fcntl)
 FCNTL(fcntl64)

@@ -125,26 +125,26 @@ static inline const struct sp_clib_recorder *sp_clib_recorder_for(const void *ca
 	} while (0)
 
 /* A wait that may be recorded. It ends when its variable goes out of scope, also if the thread is cancelled. */
-struct sp_clib_going {
+struct sp_clib_wait_scope {
 	struct sp_clib_wait wait;
 	const struct sp_clib_recorder *r; /* NULL: it is not recorded */
 	enum sp_clib_end how;
 };
-static inline void sp_clib_over(struct sp_clib_going *g)
+static inline void sp_clib_over(struct sp_clib_wait_scope *g)
 {
 	if (g->r)
 		SP_QUIETLY(g->r->end(&g->wait, g->how));
 }
-static inline void sp_clib_begin(struct sp_clib_going *g, const struct sp_clib_recorder *r,
+static inline void sp_clib_begin(struct sp_clib_wait_scope *g, const struct sp_clib_recorder *r,
                                  const struct sp_clib_call *call)
 {
 	bool recorded = false;
-	g->how = SP_CLIB_NOT_GOT;
+	g->how = SP_CLIB_NOT_ACQUIRED;
 	if (r)
 		SP_QUIETLY(recorded = r->begin(&g->wait, call));
 	g->r = recorded ? r : NULL;
 }
-#define SP_GOING struct sp_clib_going going __attribute__((cleanup(sp_clib_over)))
+#define SP_GOING struct sp_clib_wait_scope going __attribute__((cleanup(sp_clib_over)))
 
 /* Reports that the calling thread holds the object, or is about to release it. */
 static inline void sp_clib_got(const struct sp_clib_recorder *r, const void *object)

@@ -15,7 +15,7 @@ static bool is_inner(const pthread_mutex_t *m)
 	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;
 }
 
-static inline int got_mutex(const struct sp_clib_recorder *r, const pthread_mutex_t *m, int e)
+static inline int acquired_mutex(const struct sp_clib_recorder *r, const pthread_mutex_t *m, int e)
 {
 	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && has(e) && !is_inner(m))
 		SP_QUIETLY(r->acquired(m));
@@ -30,7 +30,7 @@ static inline void gives_mutex(const struct sp_clib_recorder *r, const pthread_m
 
 static enum sp_clib_end end_of(int e)
 {
-	return has(e) ? SP_CLIB_GOT : e == ETIMEDOUT ? SP_CLIB_NOT_GOT : SP_CLIB_NO_WAIT;
+	return has(e) ? SP_CLIB_ACQUIRED : e == ETIMEDOUT ? SP_CLIB_NOT_ACQUIRED : SP_CLIB_NO_WAIT;
 }
 
 /* Calls a function that waits, for a thread that cannot acquire the object now. */
@@ -51,7 +51,7 @@ static enum sp_clib_end end_of(int e)
 
 SP_WRAP(int, pthread_mutex_trylock, (pthread_mutex_t * object))
 {
-	return got_mutex(SP_RECORDER, object, SP_REAL(pthread_mutex_trylock)(object));
+	return acquired_mutex(SP_RECORDER, object, SP_REAL(pthread_mutex_trylock)(object));
 }
 
 #define MUTEX(name, parameters, arguments, flags)                                                                      \
@@ -63,7 +63,7 @@ SP_WRAP(int, pthread_mutex_trylock, (pthread_mutex_t * object))
 		int e = SP_REAL(pthread_mutex_trylock)(object);                                                        \
 		if (SP_UNLIKELY(e == EBUSY))                                                                           \
 			e = WAITING(r, SP_RAW_WAIT_MUTEX, &object->__data.__owner, flags, SP_REAL(name) arguments);    \
-		return got_mutex(r, object, e);                                                                        \
+		return acquired_mutex(r, object, e);                                                                   \
 	}
 MUTEX(pthread_mutex_lock, (pthread_mutex_t * object), (object), 0)
 MUTEX(pthread_mutex_timedlock, (pthread_mutex_t * object, const struct timespec *until), (object, until),
@@ -123,7 +123,7 @@ struct handed {
 
 static void back(struct handed *h)
 {
-	got_mutex(h->r, h->mutex, 0);
+	acquired_mutex(h->r, h->mutex, 0);
 }
 
 #define COND(name, parameters, arguments, more)                                                                        \
@@ -195,6 +195,6 @@ SP_WRAP(int, pthread_barrier_wait, (pthread_barrier_t * object))
 	                                  .fd = -1};
 	sp_clib_begin(&going, SP_RECORDER, &call);
 	const int e = SP_REAL(pthread_barrier_wait)(object);
-	going.how = e ? SP_CLIB_NO_WAIT : SP_CLIB_GOT;
+	going.how = e ? SP_CLIB_NO_WAIT : SP_CLIB_ACQUIRED;
 	return e;
 }

@@ -25,21 +25,21 @@ struct sp_builder {
 	struct sp_intern regions, counters, parameters, strings,
 	    metrics;                       /* keys of regions and metrics contain all their fields */
 	struct sp_intern parameter_values; /* key: (region of kind PARAMETER, previous parameter value) */
-	size_t region_room;
+	size_t region_capacity;
 	char *key; /* owned; buffer for one key */
-	size_t key_room;
+	size_t key_capacity;
 	uint32_t *path_slots; /* owned; hash table (parent, region, parameter) -> path; 0: empty slot */
 	size_t hashed;        /* path_slots contains the paths below this index */
 	size_t path_mask;     /* number of slots - 1; the number is a power of two */
 	unsigned path_shift;  /* 64 - number of bits of path_mask */
 	uint32_t *row_of;     /* owned; path -> row + 1 of the location being read; 0: no row */
-	size_t row_of_room;
+	size_t row_of_capacity;
 	struct sp_loading *loading; /* owned */
 	size_t n_loading;
 	size_t files;        /* capacity of loading and of the sources */
 	struct sp_err first; /* first error of a file that could not be read at all */
 	uint64_t *visits;    /* owned; while merging: visits + resumptions of each path */
-	size_t visit_room;
+	size_t visit_capacity;
 	/* owned; while merging: path -> its index after sp_build_fold(); NULL: unchanged */
 	uint32_t *folded;
 	bool merging;              /* rows are moved out after each file, and raw files are closed */

@@ -22,9 +22,9 @@ struct sp_deriving {
 	double *children;       /* owned; inclusive time of each row's children; NULL: nothing to compensate */
 	uint8_t *mpi;           /* owned; for each path: whether its region is a function of MPI */
 };
-/* Allocates the totals of m as zeros. most: maximum number of rows of a location, to compensate for the measurement
+/* Allocates the totals of m as zeros. limit: maximum number of rows of a location, to compensate for the measurement
  * overhead; 0: no compensation. exact: sum in integers. Returns 0, or -1 with e set. */
-int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool exact, struct sp_err *e);
+int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t limit, bool exact, struct sp_err *e);
 /* Sets mpi[path] for all paths of m, whose regions must be known. */
 void sp_derive_find_mpi(const struct sp_model *m, uint8_t *mpi);
 /* Derives exclusive times of one location and adds its values to the totals. rows: l->values rows in the order of

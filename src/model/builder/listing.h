@@ -25,7 +25,7 @@ struct sp_listing {
 	 * program itself comes first, whatever its process id is. */
 	size_t *order;
 };
-enum { SP_MOST_PATH = 3800 }; /* maximum length of the directory's path: names of files must fit behind it */
+enum { SP_MAX_PATH = 3800 }; /* maximum length of the directory's path: names of files must fit behind it */
 int sp_listing_read(struct sp_listing *l, const char *dir, struct sp_err *e);
 int sp_listing_sort(struct sp_listing *l); /* Fills order, samples and joined. Returns 0, or -1: no memory. */
 void sp_listing_free(struct sp_listing *l);

@@ -15,17 +15,17 @@
 #include "model/task.h"
 #include "reader/reader.h"
 
-struct sp_place;
+struct sp_event_range;
 struct sp_source;
 
-enum { SP_MOST_DIMENSIONS = 64 }; /* maximum of a cartesian topology; more is damage */
+enum { SP_MAX_DIMENSIONS = 64 }; /* maximum of a cartesian topology; more is damage */
 
 /* MPI definitions of one process in the order of its file, each id once. Texts are in the builder's scratch arena. */
 struct sp_comm_def {
 	uint32_t id, order; /* order: position among the process's MPI definitions, also in the structs below */
 	uint32_t flags;     /* SP_RAW_COMM_… */
 	struct sp_raw_comm c;
-	bool told; /* c was recorded */
+	bool recorded; /* c was recorded */
 	struct sp_str name, members, remote;
 	struct sp_str cart_name, cart, coordinates; /* empty: not recorded */
 };
@@ -44,7 +44,7 @@ struct sp_mpi_defs {
 	struct sp_comm_def *comms; /* owned, as the other arrays */
 	struct sp_win_def *wins;
 	struct sp_group_def *groups;
-	size_t n_comms, n_wins, n_groups, comm_room, win_room, group_room;
+	size_t n_comms, n_wins, n_groups, comm_capacity, win_capacity, group_capacity;
 	const struct sp_comm_def *self; /* MPI_COMM_SELF; NULL: not recorded */
 };
 
@@ -53,12 +53,12 @@ struct sp_child_def {
 	int32_t pid;
 	uint32_t flags; /* SP_RAW_CHILD_… */
 	struct sp_str command;
-	struct sp_raw_child said;
+	struct sp_raw_child record;
 };
 
 struct sp_children_defs {
 	struct sp_child_def *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* One TASK record of the file. */
@@ -71,9 +71,9 @@ struct sp_task_def {
 };
 
 struct sp_task_defs {
-	struct sp_task_def *defs; /* owned, until the process is read */
-	size_t n, room, count[4]; /* count: number of records of each kind */
-	uint32_t highest;         /* highest number of a task */
+	struct sp_task_def *defs;     /* owned, until the process is read */
+	size_t n, capacity, count[4]; /* count: number of records of each kind */
+	uint32_t highest;             /* highest number of a task */
 	/* in the model's arena; times are ticks */
 	struct sp_task *tasks;
 	struct sp_task_rest *rests;
@@ -90,7 +90,7 @@ struct sp_line_defs {
 /* Memory of one process: `location` is the index among its locations, times are ticks. */
 struct sp_site_defs {
 	struct sp_site *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	struct sp_raw_heap *heap;    /* in the model's arena; NULL: not recorded */
 	struct sp_raw_point *points; /* in the model's arena */
 	size_t n_points;
@@ -103,10 +103,10 @@ struct sp_lock_defs {
 	size_t n_locks;
 	struct sp_lock_wait *waits;
 	size_t n_waits;
-	struct sp_lock_circle *circles;
-	size_t n_circles;
+	struct sp_lock_cycle *cycles;
+	size_t n_cycles;
 	struct sp_str *records; /* owned, until the process is read; DEADLOCK records */
-	size_t n_records, record_room;
+	size_t n_records, record_capacity;
 };
 
 /* Thread id of the operating system, and the index of that thread in the file. */
@@ -120,7 +120,7 @@ struct sp_loading {
 	struct sp_process process;     /* begin and stop are not set yet */
 	struct sp_str parent_name;     /* META parent */
 	struct sp_location *locations; /* in the arena; begin, end and process are not set yet */
-	struct sp_place *places;       /* in the arena */
+	struct sp_event_range *places; /* in the arena */
 	uint64_t *begins;              /* in the arena; ticks */
 	uint64_t mono, real;           /* ns at clock.first; real is 0 if the clock is damaged */
 	uint64_t end;                  /* ticks */

@@ -26,7 +26,7 @@ int sp_samples_add_strangers(struct sp_builder *b, struct sp_loading *l, struct 
 uint64_t sp_samples_end(struct sp_loading *l, struct sp_raw_thread *t, uint64_t end);
 /* Call after all threads are read: if the sampler was killed, derives the META records sample_count and sample_unseen
  * that it could not write. */
-int sp_samples_tell(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
+int sp_samples_report(struct sp_builder *b, struct sp_loading *l, struct sp_err *e);
 /* converts ns of the sampler's clock to ticks of the process */
 uint64_t sp_samples_ticks(const struct sp_loading *l, uint64_t ns);
 void sp_samples_keep(struct sp_loading *l);

@@ -54,7 +54,7 @@ struct sp_source {
 };
 
 /* Position of a location's events. */
-struct sp_place {
+struct sp_event_range {
 	uint32_t source;
 	size_t thread; /* index of the thread in the raw file */
 	uint64_t end;  /* ticks; no event is later */
@@ -68,17 +68,17 @@ struct sp_model_private {
 	struct sp_model *stand_in; /* owned; its rows replace damaged ones */
 	struct sp_source *sources; /* owned */
 	size_t n_sources;
-	struct sp_place *places;     /* in the arena; one for each location */
-	struct sp_problem *problems; /* owned; sp_model.problems */
-	size_t problem_room;
+	struct sp_event_range *places; /* in the arena; one for each location */
+	struct sp_problem *problems;   /* owned; sp_model.problems */
+	size_t problem_capacity;
 	struct sp_row *rows;   /* owned; sp_model.values */
 	uint64_t *row_metrics; /* owned; sp_model.row_metrics */
-	size_t row_room;
+	size_t row_capacity;
 	struct sp_parameter_value *parameter_values; /* owned; sp_model.parameter_values */
-	size_t parameter_value_room;
+	size_t parameter_value_capacity;
 	struct sp_region *regions; /* owned; sp_model.regions */
 	struct sp_path *paths;     /* owned; sp_model.paths */
-	size_t path_room;
+	size_t path_capacity;
 };
 
 #endif

@@ -18,8 +18,8 @@ void sp_stack_regions(const struct sp_stack *s, void (*visit)(void *arg, uint32_
 struct sp_stack_reader {
 	struct sp_builder *b;
 	struct sp_loading *l;
-	size_t left; /* nodes that may still be visited: limits the work on a damaged file */
-	bool told;   /* the limit was reached, and reported as a problem */
+	size_t left;   /* nodes that may still be visited: limits the work on a damaged file */
+	bool reported; /* the limit was reached, and reported as a problem */
 };
 void sp_stack_reader_open(struct sp_stack_reader *k, struct sp_builder *b, struct sp_loading *l);
 /* The index of a location in the file, by its id; SP_NONE: not in the file. */

@@ -32,9 +32,9 @@ struct sp_known_symbols {
 	struct sp_intern keys; /* in the builder's scratch */
 	struct sp_known_symbol {
 		struct sp_symbol is; /* texts in the builder's scratch arena or the model's arena */
-		bool told, counted;
+		bool reported, counted;
 	} * p; /* owned; one for each key */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* symbols.c. Finds the source location of a compiled function, in the file `symbols` or the object file. Texts of keys

@@ -37,9 +37,9 @@ static int by_place(const void *a, const void *b)
 
 enum level { SAME_FILE, SAME_LAST_PART, SAME_NAME, LEVELS };
 
-/* Builds the key of a region at a level in *b, a buffer of *room bytes that grows. Returns the key's length; 0: no
+/* Builds the key of a region at a level in *b, a buffer of *capacity bytes that grows. Returns the key's length; 0: no
  * memory. */
-static size_t make_key(char **b, size_t *room, const struct sp_region *r, enum level level)
+static size_t make_key(char **b, size_t *capacity, const struct sp_region *r, enum level level)
 {
 	struct sp_str file = r->file;
 	const char *slash = level == SAME_LAST_PART && file.n ? memrchr(file.p, '/', file.n) : NULL;
@@ -51,12 +51,12 @@ static size_t make_key(char **b, size_t *room, const struct sp_region *r, enum l
 	if (slash)
 		file = (struct sp_str){slash + 1, (size_t)(file.p + file.n - slash - 1)};
 	need = r->name.n + 1 + file.n + sizeof(r->line);
-	if (need > *room) {
+	if (need > *capacity) {
 		larger = realloc(*b, need * 2);
 		if (!larger)
 			return 0;
 		*b = larger;
-		*room = need * 2;
+		*capacity = need * 2;
 	}
 	if (r->name.n)
 		memcpy(*b, r->name.p, r->name.n);
@@ -107,12 +107,12 @@ static int join_level(struct sp_joining *j, enum level level)
 	struct sp_intern keys = {.arena = &arena};
 	uint32_t *first = calloc(j->n_there + 1, sizeof(*first)), *next = calloc(j->n_there + 1, sizeof(*next)), k;
 	char *b = NULL;
-	size_t room = 0, n, i;
+	size_t capacity = 0, n, i;
 	int rc = first && next ? 0 : -1;
 
 	/* backwards, so that the first one with a key is found first; 0: no more */
 	for (i = j->n_there; rc == 0 && i > 0; i--) {
-		n = make_key(&b, &room, j->there[i - 1].r, level);
+		n = make_key(&b, &capacity, j->there[i - 1].r, level);
 		k = n ? sp_intern(&keys, b, n) : SP_INTERN_FAILED;
 		if (k == SP_INTERN_FAILED) {
 			rc = -1;
@@ -123,7 +123,7 @@ static int join_level(struct sp_joining *j, enum level level)
 	}
 	n = keys.n;
 	for (i = 0; rc == 0 && i < j->n_here; i++) {
-		size_t length = make_key(&b, &room, j->here[i].r, level);
+		size_t length = make_key(&b, &capacity, j->here[i].r, level);
 
 		k = length ? sp_intern(&keys, b, length) : SP_INTERN_FAILED;
 		if (k == SP_INTERN_FAILED)
@@ -251,7 +251,7 @@ struct path_keys {
 	struct sp_arena arena;
 	struct sp_intern paths, values;
 	uint32_t *path; /* owned; for each key of `paths` */
-	size_t room;
+	size_t capacity;
 	uint32_t
 	    /* owned; number of each parameter value of the current model; equal values have the same number in all
 	     * models */
@@ -300,20 +300,20 @@ static int key_values(struct path_keys *k, const struct sp_model *m)
 static uint32_t path_for(struct sp_compare *c, struct path_keys *k, const uint32_t key[3], bool fresh, uint32_t model,
                          uint32_t path)
 {
-	size_t before = k->paths.n, room;
+	size_t before = k->paths.n, capacity;
 	uint32_t id = sp_intern(&k->paths, (const char *)key, 3 * sizeof(*key)), *larger;
 
 	if (id == SP_INTERN_FAILED)
 		return SP_NONE;
 	if (id < before && !fresh)
 		return k->path[id];
-	if (id >= k->room) {
-		room = k->room ? k->room * 2 : 1024;
-		larger = realloc(k->path, room * sizeof(*larger));
+	if (id >= k->capacity) {
+		capacity = k->capacity ? k->capacity * 2 : 1024;
+		larger = realloc(k->path, capacity * sizeof(*larger));
 		if (!larger)
 			return SP_NONE;
 		k->path = larger;
-		k->room = room;
+		k->capacity = capacity;
 	}
 	if (id >= before)
 		k->path[id] = (uint32_t)c->n_paths;
@@ -371,7 +371,7 @@ static int allocate(struct sp_compare *c, const struct sp_model *const *models, 
 
 int sp_compare_open(struct sp_compare *c, const struct sp_model *const *models, size_t n, struct sp_err *e)
 {
-	struct path_keys k = {.room = 0};
+	struct path_keys k = {.capacity = 0};
 	uint32_t i;
 	int rc;
 

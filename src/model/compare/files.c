@@ -129,13 +129,13 @@ int sp_compare_files(const struct sp_compare *c, size_t model, struct sp_compare
                      struct sp_err *e)
 {
 	const struct sp_model *m = c->models[model], *first = c->models[0];
-	const size_t most = first->n_regions + m->n_regions + 1;
+	const size_t limit = first->n_regions + m->n_regions + 1;
 	struct work w = {.n = 0};
 	int rc = -1;
 
 	w.files.arena = &w.arena;
-	w.size[0] = calloc(most, sizeof(**w.size));
-	w.size[1] = calloc(most, sizeof(**w.size));
+	w.size[0] = calloc(limit, sizeof(**w.size));
+	w.size[1] = calloc(limit, sizeof(**w.size));
 	w.pairs = malloc((m->n_regions + 1) * sizeof(*w.pairs));
 	*n = 0;
 	*files = calloc(m->n_regions + 1, sizeof(**files));

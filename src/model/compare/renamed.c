@@ -13,7 +13,7 @@
 #include "model/str.h"
 
 /* A name in more modules is ignored: it does not identify a module, and the number of pairs grows with the square. */
-enum { MOST_MODULES = 32 };
+enum { MAX_MODULES = 32 };
 
 struct side {
 	uint32_t *module;    /* owned; module of each candidate; SP_NONE: the candidate does not count */
@@ -97,7 +97,7 @@ struct work {
 	/* owned; list of the candidates in the union with each qualified name, index plus 1 */
 	uint32_t *first, *next;
 	struct common *common; /* owned; one for each of `pairs` */
-	size_t room;
+	size_t capacity;
 };
 
 static int name_all(struct sp_joining *j, struct work *w)
@@ -132,9 +132,9 @@ static int add_common(struct work *w, uint32_t there, uint32_t here)
 
 	if (id == SP_INTERN_FAILED)
 		return -1;
-	if (id >= w->room) {
-		w->room = w->room ? w->room * 2 : 64;
-		larger = realloc(w->common, w->room * sizeof(*larger));
+	if (id >= w->capacity) {
+		w->capacity = w->capacity ? w->capacity * 2 : 64;
+		larger = realloc(w->common, w->capacity * sizeof(*larger));
 		if (!larger)
 			return -1;
 		w->common = larger;
@@ -162,9 +162,9 @@ static int count_common(struct sp_joining *j, struct work *w, size_t names)
 		if (!counts(j->here[i].r) || w->here.matched[w->here.module[i]])
 			continue;
 		at = named(w, names, j->here[i].r);
-		for (n = 0; at && n <= MOST_MODULES; at = w->next[at])
+		for (n = 0; at && n <= MAX_MODULES; at = w->next[at])
 			n++;
-		if (n > MOST_MODULES)
+		if (n > MAX_MODULES)
 			continue;
 		for (at = named(w, names, j->here[i].r); at; at = w->next[at])
 			if (add_common(w, w->there.module[at - 1], w->here.module[i]))
@@ -233,7 +233,7 @@ static int choose(struct sp_joining *j, struct work *w, size_t names)
 
 int sp_compare_renamed(struct sp_joining *j)
 {
-	struct work w = {.room = 0};
+	struct work w = {.capacity = 0};
 	size_t here = j->c->models[j->model]->n_regions, names;
 	int rc;
 

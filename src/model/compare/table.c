@@ -64,31 +64,31 @@ static int gather(struct building *b, struct sp_err *e)
 	return 0;
 }
 
-/* Mean and variance of n runs, whose numbers are at a distance of `apart` elements. */
-static struct sp_compare_side side_of(const struct sp_numbers *n, size_t apart, uint32_t runs)
+/* Mean and variance of n runs, whose numbers are at a distance of `stride` elements. */
+static struct sp_compare_side side_of(const struct sp_numbers *n, size_t stride, uint32_t runs)
 {
 	struct sp_compare_side s = {.n = runs};
 
 	for (uint32_t i = 0; i < runs; i++) {
-		s.visits += (double)n[i * apart].v.visits / runs;
-		s.excl += n[i * apart].v.excl / runs;
-		s.incl += n[i * apart].v.incl / runs;
+		s.visits += (double)n[i * stride].v.visits / runs;
+		s.excl += n[i * stride].v.excl / runs;
+		s.incl += n[i * stride].v.incl / runs;
 	}
 	for (uint32_t i = 0; runs > 1 && i < runs; i++) {
-		s.visits_var += ((double)n[i * apart].v.visits - s.visits) *
-		                ((double)n[i * apart].v.visits - s.visits) / (runs - 1);
-		s.excl_var += (n[i * apart].v.excl - s.excl) * (n[i * apart].v.excl - s.excl) / (runs - 1);
-		s.incl_var += (n[i * apart].v.incl - s.incl) * (n[i * apart].v.incl - s.incl) / (runs - 1);
+		s.visits_var += ((double)n[i * stride].v.visits - s.visits) *
+		                ((double)n[i * stride].v.visits - s.visits) / (runs - 1);
+		s.excl_var += (n[i * stride].v.excl - s.excl) * (n[i * stride].v.excl - s.excl) / (runs - 1);
+		s.incl_var += (n[i * stride].v.incl - s.incl) * (n[i * stride].v.incl - s.incl) / (runs - 1);
 	}
 	return s;
 }
 
-static void put_sides(const struct building *b, const struct sp_numbers *n, size_t apart, struct sp_compare_side *out)
+static void put_sides(const struct building *b, const struct sp_numbers *n, size_t stride, struct sp_compare_side *out)
 {
 	size_t first = 0;
 
 	for (size_t g = 0; g < b->q->groups; g++) {
-		out[g] = side_of(n + first * apart, apart, b->q->runs[g]);
+		out[g] = side_of(n + first * stride, stride, b->q->runs[g]);
 		first += b->q->runs[g];
 	}
 }

@@ -140,7 +140,7 @@ void sp_events_close(struct sp_events *s)
 	if (!s->quiet)
 		close_raw(s);
 	sp_sampled_events_close(s->sampled);
-	free(s->room);
+	free(s->buffer);
 	free(s->stack);
 	free(s->io);
 	free(s->mpi);
@@ -187,7 +187,7 @@ static int next_part(struct sp_events *s, struct sp_err *e)
 		sp_raw_forget(s->raw, &s->raw->parts[s->thread->events.first + s->part - 1]);
 	p = &s->raw->parts[s->thread->events.first + s->part++];
 	s->at = s->n = 0;
-	s->words = sp_raw_words(s->raw, p, &s->room, &s->n, e);
+	s->words = sp_raw_words(s->raw, p, &s->buffer, &s->n, e);
 	if (!s->words) {
 		if (e->code)
 			return -1;
@@ -207,7 +207,7 @@ static int next_part(struct sp_events *s, struct sp_err *e)
 
 static int push(struct sp_events *s, uint32_t region, struct sp_err *e)
 {
-	if (!sp_grow(&s->stack, s->depth, &s->stack_room, sizeof(*s->stack)))
+	if (!sp_grow(&s->stack, s->depth, &s->stack_capacity, sizeof(*s->stack)))
 		return sp_model_no_memory(e);
 	s->stack[s->depth++] = region;
 	return 0;
@@ -419,7 +419,7 @@ static inline int one(struct sp_events *s, struct sp_event *out, struct sp_err *
 			return 0;
 		}
 		s->depth--;
-	} else if (s->depth < s->stack_room) {
+	} else if (s->depth < s->stack_capacity) {
 		s->stack[s->depth++] = region;
 	} else if (push(s, region, e)) {
 		return -1;
@@ -467,24 +467,24 @@ static void at_end(struct sp_events *s)
 	                 s->raw->name, s->thread->state.id, s->forced, s->dropped);
 }
 
-bool sp_events_tell(const struct sp_events *s, struct sp_events_place *place)
+bool sp_events_position(const struct sp_events *s, struct sp_events_position *place)
 {
-	*place = (struct sp_events_place){s->ticks, s->ns, s->part, s->at};
+	*place = (struct sp_events_position){s->ticks, s->ns, s->part, s->at};
 	return s->keep == SIZE_MAX && s->metric == 0 && !s->again && s->n_waits == 0;
 }
 
-uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *place, size_t n, struct sp_err *e)
+uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_position *place, size_t n, struct sp_err *e)
 {
 	uint32_t *larger;
 
-	if (n >= s->stack_room) {
+	if (n >= s->stack_capacity) {
 		larger = realloc(s->stack, (n * 2 + 64) * sizeof(*larger));
 		if (!larger) {
 			sp_model_no_memory(e);
 			return NULL;
 		}
 		s->stack = larger;
-		s->stack_room = n * 2 + 64;
+		s->stack_capacity = n * 2 + 64;
 	}
 	if (s->part != place->part || !s->words) {
 		s->part = s->at = s->n = 0;
@@ -516,19 +516,19 @@ static int make_room(struct sp_events *s, size_t n, struct sp_err *e)
 	struct sp_mpi *mpi;
 
 	s->n_io = s->n_mpi = 0;
-	if (s->io_room <= n && s->source->has_io) {
+	if (s->io_capacity <= n && s->source->has_io) {
 		io = realloc(s->io, (n + 1) * sizeof(*io));
 		if (!io)
 			return sp_model_no_memory(e);
 		s->io = io;
-		s->io_room = n + 1;
+		s->io_capacity = n + 1;
 	}
-	if (s->mpi_room <= n && s->source->has_mpi) {
+	if (s->mpi_capacity <= n && s->source->has_mpi) {
 		mpi = realloc(s->mpi, (n + 1) * sizeof(*mpi));
 		if (!mpi)
 			return sp_model_no_memory(e);
 		s->mpi = mpi;
-		s->mpi_room = n + 1;
+		s->mpi_capacity = n + 1;
 	}
 	return 0;
 }

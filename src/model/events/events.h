@@ -13,7 +13,7 @@ enum { SP_EVENTS_WAITS = 64 };
 
 struct sp_events {
 	struct sp_model *m;
-	struct sp_place *place;
+	struct sp_event_range *place;
 	struct sp_source *source;
 	size_t problems; /* number of problems the model had when this was opened */
 	struct sp_raw_file *raw;
@@ -21,17 +21,17 @@ struct sp_events {
 	size_t part;           /* index of the next part of the thread's trace */
 	const uint64_t *words; /* the words of the current part */
 	size_t n, at;
-	uint64_t *room; /* owned; buffer for unpacked words */
+	uint64_t *buffer; /* owned; buffer for unpacked words */
 	uint64_t ticks, ns;
 	uint64_t end;    /* ns */
 	uint32_t *stack; /* owned; the open regions */
-	size_t depth, stack_room;
+	size_t depth, stack_capacity;
 	size_t keep;      /* leave regions until this number is open; SIZE_MAX: no region has to be left */
 	size_t metric;    /* of the METRICS event being read: index of the next value */
 	struct sp_io *io; /* owned; one element for each event of a call */
-	size_t n_io, io_room;
+	size_t n_io, io_capacity;
 	struct sp_mpi *mpi; /* owned; as io */
-	size_t n_mpi, mpi_room;
+	size_t n_mpi, mpi_capacity;
 	struct sp_events_wait {
 		uint32_t lock, kind;
 		size_t depth;     /* number of open regions when the wait began */
@@ -48,7 +48,7 @@ struct sp_events {
 };
 
 /* A position in a trace. The reader of the trace has to keep the list of regions open there. */
-struct sp_events_place {
+struct sp_events_position {
 	uint64_t ticks, ns;
 	size_t part, at;
 };
@@ -58,10 +58,10 @@ struct sp_events_place {
 int sp_events_open_quiet(struct sp_events **out, const struct sp_model *m, uint32_t location, struct sp_raw_file *raw,
                          struct sp_err *e);
 /* Stores the current position. Returns false inside a word that makes several events, where reading cannot resume. */
-bool sp_events_tell(const struct sp_events *s, struct sp_events_place *place);
+bool sp_events_position(const struct sp_events *s, struct sp_events_position *place);
 /* Moves to a position. Returns the array of open regions, with room for n, for the caller to fill, outermost first;
  * NULL with e set on an error. */
-uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_place *place, size_t n, struct sp_err *e);
+uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_position *place, size_t n, struct sp_err *e);
 
 /* The model's index of an id of the process, plus 1; 0: undefined. */
 static inline uint32_t sp_events_id(const struct sp_ids *ids, uint64_t id)

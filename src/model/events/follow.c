@@ -68,21 +68,21 @@ static size_t value_slot(const struct sp_path_index *x, const struct sp_paramete
 
 static size_t room_for(size_t n)
 {
-	size_t room = 64;
+	size_t capacity = 64;
 
-	while (room < n * 2)
-		room *= 2;
-	return room;
+	while (capacity < n * 2)
+		capacity *= 2;
+	return capacity;
 }
 
 int sp_path_index_init(struct sp_path_index *x, const struct sp_model *m)
 {
-	size_t room = room_for(m->n_paths), values = room_for(m->n_parameter_values), slot;
+	size_t capacity = room_for(m->n_paths), values = room_for(m->n_parameter_values), slot;
 	uint32_t i;
 
-	*x = (struct sp_path_index){.m = m, .mask = room - 1, .value_mask = values - 1, .collapsed = SP_NONE};
-	x->exact = calloc(room, sizeof(*x->exact));
-	x->any = calloc(room, sizeof(*x->any));
+	*x = (struct sp_path_index){.m = m, .mask = capacity - 1, .value_mask = values - 1, .collapsed = SP_NONE};
+	x->exact = calloc(capacity, sizeof(*x->exact));
+	x->any = calloc(capacity, sizeof(*x->any));
 	x->values = calloc(values, sizeof(*x->values));
 	if (!x->exact || !x->any || !x->values)
 		return -1;
@@ -122,8 +122,8 @@ uint32_t sp_path_below(const struct sp_path_index *x, uint32_t parent, uint32_t 
 
 int sp_follow_init(struct sp_follow *f, const struct sp_path_index *x)
 {
-	*f = (struct sp_follow){.x = x, .depth = 1, .room = 64};
-	f->stack = malloc(f->room * sizeof(*f->stack));
+	*f = (struct sp_follow){.x = x, .depth = 1, .capacity = 64};
+	f->stack = malloc(f->capacity * sizeof(*f->stack));
 	if (!f->stack)
 		return -1;
 	f->stack[0] = (struct sp_followed){0, SP_NONE};
@@ -139,12 +139,12 @@ static int push(struct sp_follow *f, uint32_t region)
 {
 	struct sp_followed *larger;
 
-	if (f->depth == f->room) {
-		larger = realloc(f->stack, f->room * 2 * sizeof(*larger));
+	if (f->depth == f->capacity) {
+		larger = realloc(f->stack, f->capacity * 2 * sizeof(*larger));
 		if (!larger)
 			return -1;
 		f->stack = larger;
-		f->room *= 2;
+		f->capacity *= 2;
 	}
 	f->stack[f->depth] = (struct sp_followed){sp_path_below(f->x, sp_follow_path(f), region), SP_NONE};
 	f->depth++;

@@ -36,7 +36,7 @@ struct sp_followed {
 struct sp_follow {
 	const struct sp_path_index *x;
 	struct sp_followed *stack; /* owned; the root first */
-	size_t depth, room;
+	size_t depth, capacity;
 };
 
 int sp_follow_init(struct sp_follow *f, const struct sp_path_index *x); /* Returns 0, or -1: no memory */

@@ -27,7 +27,7 @@ int sp_events_io(struct sp_events *s, uint32_t what, uint32_t words, const uint6
 {
 	struct sp_io *x;
 
-	if (words < needed[what] || s->io_room == 0)
+	if (words < needed[what] || s->io_capacity == 0)
 		return -1;
 	out->kind = SP_EVENT_IO_CREATE + (what - SP_RAW_X_IO_CREATE);
 	out->id = sp_events_id(what == SP_RAW_X_IO_DELETE ? &s->source->strings : &s->source->handles, payload[0]) - 1;

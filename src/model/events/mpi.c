@@ -155,7 +155,7 @@ int sp_events_mpi(struct sp_events *s, uint32_t what, uint32_t words, const uint
 	const enum subject subject = kinds[what - SP_RAW_X_MPI_SEND].subject;
 	struct sp_mpi *x;
 
-	if (words < kinds[what - SP_RAW_X_MPI_SEND].words || s->mpi_room == 0)
+	if (words < kinds[what - SP_RAW_X_MPI_SEND].words || s->mpi_capacity == 0)
 		return -1;
 	out->u.mpi = x = &s->mpi[s->n_mpi];
 	*x = (struct sp_mpi){.peers = NULL};

@@ -24,7 +24,7 @@ size_t sp_events_plain(struct sp_events *s, struct sp_event *out, size_t n)
 {
 	static const uint8_t leaves = 1u << SP_RAW_LEAVE | 1u << SP_RAW_SUSPEND;
 	const uint32_t *const to = s->source->regions.to;
-	const size_t ids = s->source->regions.n, room = s->stack_room;
+	const size_t ids = s->source->regions.n, buffer = s->stack_capacity;
 	const uint64_t *w = s->words + s->at, *end = w + (n < s->n - s->at ? n : s->n - s->at);
 	const uint64_t last = s->place->end, latest = s->end, first = s->source->clock.first,
 	               offset = s->source->clock.offset;
@@ -42,7 +42,7 @@ size_t sp_events_plain(struct sp_events *s, struct sp_event *out, size_t n)
 		uint32_t region;
 		uint64_t is;
 
-		if (kind - 1u >= SP_RAW_INHERIT || at > last || id >= ids || call >= room)
+		if (kind - 1u >= SP_RAW_INHERIT || at > last || id >= ids || call >= buffer)
 			break;
 		region = to[id];
 		if (region == 0 || (leave & (stack[call] != region - 1)))

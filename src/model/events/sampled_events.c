@@ -29,8 +29,8 @@ struct sp_sampled_events {
 	size_t part;           /* index of the next part */
 	const uint64_t *words; /* of the current part */
 	uint32_t *lines;       /* owned; lines at which frames call the next frame */
-	size_t n_lines, line_room;
-	uint64_t *room; /* owned; buffer for unpacked words */
+	size_t n_lines, line_capacity;
+	uint64_t *buffer; /* owned; buffer for unpacked words */
 	size_t n, at;
 	uint64_t ticks, ns, end;
 	uint32_t is, wanted; /* paths: the open one, and the one of the last sample */
@@ -67,17 +67,17 @@ static uint32_t child(const struct sp_model *m, uint32_t path, uint32_t region)
 static int find_paths(struct sp_sampled_events *s, const struct sp_ids *ids, struct sp_err *e)
 {
 	const struct sp_raw_part *p = s->raw->parts + s->thread->nodes.first, *end = p + s->thread->nodes.count;
-	const size_t most = s->raw->size / sizeof(struct sp_raw_node);
+	const size_t limit = s->raw->size / sizeof(struct sp_raw_node);
 	struct sp_raw_node n;
 	size_t i;
 
-	s->path_of = malloc((most + 1) * sizeof(*s->path_of));
+	s->path_of = malloc((limit + 1) * sizeof(*s->path_of));
 	if (!s->path_of)
 		return sp_model_no_memory(e);
 	for (; p < end; p++) {
 		const struct sp_raw_node *nodes = sp_raw_payload(s->raw, p);
 
-		if (p->base != s->nodes || p->used > most - s->nodes)
+		if (p->base != s->nodes || p->used > limit - s->nodes)
 			break;
 		for (i = 0; i < p->used; i++, s->nodes++) {
 			memcpy(&n, &nodes[i], sizeof(n));
@@ -160,7 +160,7 @@ void sp_sampled_events_close(struct sp_sampled_events *s)
 	sp_raw_close(s->raw);
 	free(s->path_of);
 	free(s->lines);
-	free(s->room);
+	free(s->buffer);
 	free(s);
 }
 
@@ -194,7 +194,7 @@ static int next_part(struct sp_sampled_events *s, struct sp_err *e)
 		return 0;
 	p = &s->raw->parts[s->thread->events.first + s->part++];
 	s->at = s->n = 0;
-	s->words = sp_raw_words(s->raw, p, &s->room, &s->n, e);
+	s->words = sp_raw_words(s->raw, p, &s->buffer, &s->n, e);
 	if (!s->words) {
 		s->n_lines = 0;
 		return e->code ? -1 : 1; /* damage, which the loading of the model reports */
@@ -233,14 +233,14 @@ static void take_lines(struct sp_sampled_events *s, const uint64_t *payload, uin
 		s->n_lines = 0;
 		return;
 	}
-	if (first + n > s->line_room) {
+	if (first + n > s->line_capacity) {
 		larger = realloc(s->lines, 2 * (first + n) * sizeof(*larger));
 		if (!larger) {
 			s->n_lines = 0;
 			return;
 		}
 		s->lines = larger;
-		s->line_room = 2 * (first + n);
+		s->line_capacity = 2 * (first + n);
 	}
 	if (n)
 		memcpy(s->lines + first, payload + 1, n * sizeof(*s->lines));
@@ -294,9 +294,9 @@ uint64_t sp_sampled_period(const struct sp_process *p)
 
 uint64_t sp_sampled_until(uint64_t time, uint64_t next, uint64_t again, uint64_t period)
 {
-	const uint64_t most = again < UINT32_MAX ? (again + 1) * period * SP_SAMPLE_PERIODS : 0;
+	const uint64_t limit = again < UINT32_MAX ? (again + 1) * period * SP_SAMPLE_PERIODS : 0;
 
-	return most && next > time && next - time > most ? time + most : next;
+	return limit && next > time && next - time > limit ? time + limit : next;
 }
 
 /* Ends the validity of the last sample, at s->ns or before. */

@@ -97,7 +97,7 @@ static int end(struct sp_events *s, const uint64_t *payload, struct sp_event *ou
 	}
 	sp_events_end_wait(s,
 	                   payload[1] == SP_RAW_WAIT_NONE ? SP_WAIT_NONE
-	                   : payload[1]                   ? SP_WAIT_GOT
+	                   : payload[1]                   ? SP_WAIT_ACQUIRED
 	                                                  : SP_WAIT_FAILED,
 	                   out);
 	return 1;

@@ -32,16 +32,16 @@ int sp_build_child_record(struct sp_builder *b, struct sp_loading *l, const stru
 		sp_raw_report(l->source->raw, at, "record of a child of %zu bytes", part[1].n);
 		return 0;
 	}
-	if (v->n == v->room) {
-		v->room = v->room ? v->room * 2 : 16;
-		p = realloc(v->p, v->room * sizeof(*p));
+	if (v->n == v->capacity) {
+		v->capacity = v->capacity ? v->capacity * 2 : 16;
+		p = realloc(v->p, v->capacity * sizeof(*p));
 		if (!p)
 			return -1;
 		v->p = p;
 	}
 	p = &v->p[v->n++];
 	*p = (struct sp_child_def){.pid = (int32_t)d->a, .flags = d->flags};
-	memcpy(&p->said, part[1].p, sizeof(p->said));
+	memcpy(&p->record, part[1].p, sizeof(p->record));
 	p->command = sp_model_str(b->m, part[0].p, part[0].n);
 	return p->command.p ? 0 : -1;
 }
@@ -57,12 +57,12 @@ static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header 
 		const struct sp_child_def *d = &l->children.p[i];
 		/* mono is used because the clock's offset is known only after all files are read */
 		const uint64_t at =
-		    l->mono + sp_clock_ns(&l->source->clock, d->said.begin ? d->said.begin : d->said.end);
+		    l->mono + sp_clock_ns(&l->source->clock, d->record.begin ? d->record.begin : d->record.end);
 
 		if (d->pid != h->pid)
 			continue;
 		if (d->flags & SP_RAW_CHILD_SIGNALLED) {
-			if (d->said.status == SIGKILL && !killed && at > h->last.mono_ns)
+			if (d->record.status == SIGKILL && !killed && at > h->last.mono_ns)
 				killed = at;
 		} else if (!(d->flags & SP_RAW_CHILD_ENDED)) {
 			/* the recording of a preexec_fn ends when the child becomes the program */
@@ -70,7 +70,7 @@ static uint64_t seen_end(const struct sp_loading *l, const struct sp_raw_header 
 			killed = 0;
 		} else if (same && at > h->last.mono_ns) {
 			/* the parent may wait for a killed child much later */
-			return killed && d->said.status == SIGKILL ? killed : at;
+			return killed && d->record.status == SIGKILL ? killed : at;
 		}
 	}
 	return 0;
@@ -239,16 +239,16 @@ static void join_exec(const struct table *t)
 
 struct found {
 	struct sp_child *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static struct sp_child *add(struct found *v)
 {
 	struct sp_child *p;
 
-	if (v->n == v->room) {
-		v->room = v->room ? v->room * 2 : 64;
-		p = realloc(v->p, v->room * sizeof(*p));
+	if (v->n == v->capacity) {
+		v->capacity = v->capacity ? v->capacity * 2 : 64;
+		p = realloc(v->p, v->capacity * sizeof(*p));
 		if (!p)
 			return NULL;
 		v->p = p;
@@ -295,7 +295,7 @@ static int read_children(struct found *v, const struct sp_loading *l, uint32_t p
 
 		if (d->flags & SP_RAW_CHILD_SIGNALLED)
 			continue;
-		if (d->said.begin || !*slot || v->p[first + *slot - 1].end) {
+		if (d->record.begin || !*slot || v->p[first + *slot - 1].end) {
 			child = add(v);
 			rc = child ? 0 : -1;
 			if (!child)
@@ -304,15 +304,15 @@ static int read_children(struct found *v, const struct sp_loading *l, uint32_t p
 			child->pid = d->pid;
 			child->command = d->command;
 			child->forked = d->flags & SP_RAW_CHILD_FORKED;
-			child->begin = sp_clock_ns(c, d->said.begin ? d->said.begin : d->said.end);
+			child->begin = sp_clock_ns(c, d->record.begin ? d->record.begin : d->record.end);
 			if (d->pid)
 				*slot = (uint32_t)(v->n - first);
 		} else {
 			child = &v->p[first + *slot - 1];
 		}
 		if (d->flags & SP_RAW_CHILD_ENDED) {
-			child->end = sp_clock_ns(c, d->said.end);
-			child->status = d->said.status;
+			child->end = sp_clock_ns(c, d->record.end);
+			child->status = d->record.status;
 		}
 	}
 	free(latest.slot);
@@ -349,7 +349,7 @@ static void note_signals(const struct table *t, const struct sp_loading *l, uint
 	size_t i;
 
 	for (; d < end; d++) {
-		uint64_t at = sp_clock_ns(&l->source->clock, d->said.begin);
+		uint64_t at = sp_clock_ns(&l->source->clock, d->record.begin);
 		struct sp_process *p;
 
 		if (!(d->flags & SP_RAW_CHILD_SIGNALLED))
@@ -360,8 +360,8 @@ static void note_signals(const struct table *t, const struct sp_loading *l, uint
 		if (!p || p->end != SP_END_ABRUPT || p == &t->m->processes[sender])
 			continue;
 		if (p->status == -1)
-			p->status = d->said.status;
-		if (WIFSIGNALED(p->status) && WTERMSIG(p->status) == d->said.status)
+			p->status = d->record.status;
+		if (WIFSIGNALED(p->status) && WTERMSIG(p->status) == d->record.status)
 			p->ended_by = sender;
 	}
 }

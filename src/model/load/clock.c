@@ -4,13 +4,13 @@
 #include "model/builder/source.h"
 
 /* 2^53 ns are 104 days: up to there a double is exact to the nanosecond; a longer time is damage. */
-#define MOST_NS 9007199254740992.0
+#define MAX_NS 9007199254740992.0
 
 uint64_t sp_clock_ns(const struct sp_clock *c, uint64_t ticks)
 {
 	double ns = ticks > c->first ? (double)(ticks - c->first) * c->ns : 0;
 
-	return c->offset + (uint64_t)(ns < MOST_NS ? ns : MOST_NS);
+	return c->offset + (uint64_t)(ns < MAX_NS ? ns : MAX_NS);
 }
 
 uint64_t sp_clock_length(const struct sp_clock *c, uint64_t ticks)

@@ -25,23 +25,23 @@ struct pairs {
 	struct pair {
 		uint32_t id, to;
 	} * p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
-enum { MOST_COLUMNS = 255 /* maximum number of values in one event */ };
+enum { MAX_COLUMNS = 255 /* maximum number of values in one event */ };
 
 struct reading {
 	struct sp_builder *b;
 	struct sp_loading *l;
 	struct pairs regions, counters, parameters, strings, metrics, threads;
-	bool own[MOST_COLUMNS]; /* for each column: the metric is exclusive, and not in events */
-	struct sp_meta *meta;   /* owned */
-	size_t metas, meta_room;
+	bool own[MAX_COLUMNS]; /* for each column: the metric is exclusive, and not in events */
+	struct sp_meta *meta;  /* owned */
+	size_t metas, meta_capacity;
 	struct code {
 		uint32_t region; /* the id of the region */
 		struct sp_code is;
 	} * codes; /* owned */
-	size_t n_codes, code_room;
+	size_t n_codes, code_capacity;
 	struct sp_str *names; /* owned; names of the locations, by their index in the raw file */
 };
 
@@ -51,9 +51,9 @@ static int add_pair(struct pairs *v, uint32_t id, uint32_t to)
 
 	if (to == SP_NONE)
 		return -1;
-	if (v->n == v->room) {
-		v->room = v->room ? v->room * 2 : 64;
-		p = realloc(v->p, v->room * sizeof(*p));
+	if (v->n == v->capacity) {
+		v->capacity = v->capacity ? v->capacity * 2 : 64;
+		p = realloc(v->p, v->capacity * sizeof(*p));
 		if (!p)
 			return -1;
 		v->p = p;
@@ -99,9 +99,9 @@ static int add_meta(struct reading *r, const struct sp_str part[2])
 			r->meta[i].value = value;
 			return 0;
 		}
-	if (r->metas == r->meta_room) {
-		r->meta_room = r->meta_room ? r->meta_room * 2 : 16;
-		p = realloc(r->meta, r->meta_room * sizeof(*p));
+	if (r->metas == r->meta_capacity) {
+		r->meta_capacity = r->meta_capacity ? r->meta_capacity * 2 : 16;
+		p = realloc(r->meta, r->meta_capacity * sizeof(*p));
 		if (!p)
 			return -1;
 		r->meta = p;
@@ -134,7 +134,7 @@ uint32_t sp_build_metric(struct sp_builder *b, const struct sp_metric *x)
 	struct sp_model *m = b->m;
 	struct sp_metric *larger;
 	char key[512];
-	int n = snprintf(key, sizeof(key), "%u %.*s", x->kind | (x->own ? (unsigned)SP_RAW_METRIC_OWN : 0),
+	int n = snprintf(key, sizeof(key), "%u %.*s", x->kind | (x->own ? (unsigned)SP_RAW_METRIC_EXCLUSIVE : 0),
 	                 (int)(x->name.n < 400 ? x->name.n : 400), x->name.p);
 	uint32_t id = sp_intern(&b->metrics, key, (size_t)n);
 
@@ -161,7 +161,7 @@ static uint32_t metric(struct sp_builder *b, const struct sp_raw_def *d, const s
 	                                              .what = part[2],
 	                                              .exponent = (int32_t)d->b,
 	                                              .kind = d->flags & SP_RAW_METRIC_KIND_MASK,
-	                                              .own = d->flags & SP_RAW_METRIC_OWN,
+	                                              .own = d->flags & SP_RAW_METRIC_EXCLUSIVE,
 	                                              .level = d->flags & SP_RAW_METRIC_LEVEL});
 }
 
@@ -169,7 +169,7 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 {
 	struct sp_raw_file *f = r->l->source->raw;
 
-	if (d->a >= MOST_COLUMNS) {
+	if (d->a >= MAX_COLUMNS) {
 		sp_raw_report(f, at, "column %" PRIu32 " of a metric is out of range", d->a);
 		return 0;
 	}
@@ -182,7 +182,7 @@ static int add_metric(struct reading *r, const struct sp_raw_def *d, uint64_t at
 		              d->flags & SP_RAW_METRIC_KIND_MASK);
 		return 0;
 	}
-	r->own[d->a] = d->flags & SP_RAW_METRIC_OWN;
+	r->own[d->a] = d->flags & SP_RAW_METRIC_EXCLUSIVE;
 	r->l->source->has_io |= (d->flags & SP_RAW_METRIC_KIND_MASK) == SP_RAW_METRIC_BYTES && part[0].n > 3 &&
 	                        memcmp(part[0].p, "io_", 3) == 0;
 	return add_pair(&r->metrics, d->a, metric(r->b, d, part));
@@ -231,9 +231,9 @@ static int add_code(struct reading *r, uint32_t region, uint64_t at, const struc
 		return 0;
 	}
 	memcpy(&c, data->p, sizeof(c));
-	if (r->n_codes == r->code_room) {
-		r->code_room = r->code_room ? r->code_room * 2 : 64;
-		p = realloc(r->codes, r->code_room * sizeof(*p));
+	if (r->n_codes == r->code_capacity) {
+		r->code_capacity = r->code_capacity ? r->code_capacity * 2 : 64;
+		p = realloc(r->codes, r->code_capacity * sizeof(*p));
 		if (!p)
 			return -1;
 		r->codes = p;

@@ -96,10 +96,10 @@ double sp_value_each(const struct sp_value *v)
 }
 
 /* Fixed-point sums, so that the order of additions does not change the result. Units: 2^-32 ns, 2^-16 ns^2. Larger
- * values than any time are damage, and limited to `most`. */
-static unsigned __int128 fixed(double x, double unit, double most)
+ * values than any time are damage, and limited to `limit`. */
+static unsigned __int128 fixed(double x, double unit, double limit)
 {
-	return x > 0 ? (unsigned __int128)((x < most ? x : most) * unit) : 0;
+	return x > 0 ? (unsigned __int128)((x < limit ? x : limit) * unit) : 0;
 }
 
 static void add_exact(struct sp_exact *to, const struct sp_value *v)
@@ -197,7 +197,7 @@ static void link_children(struct sp_model *m)
 	}
 }
 
-int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool exact, struct sp_err *e)
+int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t limit, bool exact, struct sp_err *e)
 {
 	struct sp_arena *arena = &m->priv->arena;
 	bool missing;
@@ -207,11 +207,11 @@ int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t most, bool 
 	m->each = sp_arena_zalloc(arena, m->n_paths, sizeof(*m->each));
 	m->total_metrics = m->n_metrics ? sp_arena_zalloc(arena, m->n_paths * m->n_metrics, sizeof(uint64_t)) : NULL;
 	d->at = calloc(m->n_paths, sizeof(*d->at));
-	d->children = most ? calloc(most + 1, sizeof(*d->children)) : NULL;
+	d->children = limit ? calloc(limit + 1, sizeof(*d->children)) : NULL;
 	d->exact = exact ? calloc(m->n_paths, sizeof(*d->exact)) : NULL;
 	d->mpi = calloc(m->n_paths, sizeof(*d->mpi));
 	missing = !m->totals || !m->each || (m->n_metrics && !m->total_metrics) || !d->at || !d->mpi ||
-	          (most && !d->children) || (exact && !d->exact);
+	          (limit && !d->children) || (exact && !d->exact);
 	return missing ? sp_model_no_memory(e) : 0;
 }
 
@@ -270,13 +270,13 @@ int sp_build_values(struct sp_builder *b, struct sp_err *e)
 {
 	struct sp_model *m = b->m;
 	struct sp_deriving d;
-	size_t i, most = 0;
+	size_t i, limit = 0;
 	int rc;
 
 	for (i = 0; i < m->n_locations && b->flags & SP_MODEL_COMPENSATE; i++)
-		if (m->locations[i].values >= most)
-			most = m->locations[i].values + 1;
-	rc = sp_derive_open(&d, m, most, m->n_locations > 1, e);
+		if (m->locations[i].values >= limit)
+			limit = m->locations[i].values + 1;
+	rc = sp_derive_open(&d, m, limit, m->n_locations > 1, e);
 	if (rc == 0)
 		sp_derive_find_mpi(m, d.mpi);
 	for (i = 0; i < m->n_locations && rc == 0; i++) {

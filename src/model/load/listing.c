@@ -123,7 +123,7 @@ int sp_listing_read(struct sp_listing *l, const char *dir, struct sp_err *e)
 	int n, i, rc = 0;
 
 	*l = (struct sp_listing){.n = 0};
-	if (snprintf(path, sizeof(path), "%s/raw", dir) > SP_MOST_PATH)
+	if (snprintf(path, sizeof(path), "%s/raw", dir) > SP_MAX_PATH)
 		return sp_fail(e, ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
 	n = scandir(path, &names, is_raw, by_name);
 	if (n >= 0)

@@ -36,11 +36,11 @@ void sp_model_add_problem(struct sp_model *m, const char *text)
 	struct sp_model_private *priv = m->priv;
 	struct sp_problem *p;
 
-	if (m->n_problems == priv->problem_room) {
-		p = realloc(priv->problems, (priv->problem_room * 2 + 16) * sizeof(*p));
+	if (m->n_problems == priv->problem_capacity) {
+		p = realloc(priv->problems, (priv->problem_capacity * 2 + 16) * sizeof(*p));
 		if (!p)
 			return;
-		priv->problem_room = priv->problem_room * 2 + 16;
+		priv->problem_capacity = priv->problem_capacity * 2 + 16;
 		m->problems = priv->problems = p;
 	}
 	p = &m->problems[m->n_problems];
@@ -68,13 +68,13 @@ void sp_model_problem(struct sp_model *m, const char *format, ...)
 /* Reads the error report, one line, of a process that could not be measured; empty if it cannot be read. */
 static void error_line(char *line, size_t n, const char *dir, const char *name)
 {
-	enum { MOST_OF_ERROR = 1 << 20 };
+	enum { MAX_OF_ERROR = 1 << 20 };
 	char path[4096];
 	FILE *f;
 
 	line[0] = 0;
 	snprintf(path, sizeof(path), "%s/raw/%s", dir, name);
-	f = sp_fopen_regular(path, MOST_OF_ERROR);
+	f = sp_fopen_regular(path, MAX_OF_ERROR);
 	if (!f)
 		return;
 	if (fgets(line, (int)n, f))
@@ -83,7 +83,7 @@ static void error_line(char *line, size_t n, const char *dir, const char *name)
 }
 
 /* Adds the error reports to the problems, in the order of the files, and copies the first one to `first`. */
-static void add_errors(struct sp_model *m, const struct sp_listing *list, char *first, size_t room)
+static void add_errors(struct sp_model *m, const struct sp_listing *list, char *first, size_t capacity)
 {
 	char line[400];
 	size_t i;
@@ -97,7 +97,7 @@ static void add_errors(struct sp_model *m, const struct sp_listing *list, char *
 			snprintf(line, sizeof(line), "it had no space to write the reason");
 		sp_model_problem(m, "raw/%s: a process was not recorded: %s", list->files[i].name, line);
 		if (!first[0])
-			snprintf(first, room, ": %s", line);
+			snprintf(first, capacity, ": %s", line);
 	}
 }
 
@@ -226,14 +226,14 @@ int sp_builder_visits(struct sp_builder *b)
 	const size_t n = b->m->n_paths;
 	uint64_t *larger;
 
-	if (n <= b->visit_room)
+	if (n <= b->visit_capacity)
 		return 0;
 	larger = realloc(b->visits, (n + n / 2) * sizeof(*larger));
 	if (!larger)
 		return -1;
-	memset(larger + b->visit_room, 0, (n + n / 2 - b->visit_room) * sizeof(*larger));
+	memset(larger + b->visit_capacity, 0, (n + n / 2 - b->visit_capacity) * sizeof(*larger));
 	b->visits = larger;
-	b->visit_room = n + n / 2;
+	b->visit_capacity = n + n / 2;
 	return 0;
 }
 
@@ -260,7 +260,7 @@ static int begin(struct sp_builder *b, const char *dir, size_t files)
 	priv->sources = calloc(files + 1, sizeof(*priv->sources));
 	b->loading = calloc(files + 1, sizeof(*b->loading));
 	m->paths = priv->paths = malloc(1024 * sizeof(*m->paths));
-	priv->path_room = 1024;
+	priv->path_capacity = 1024;
 	if (!m->dir.p || !priv->sources || !b->loading || !m->paths ||
 	    sp_build_region(b, root, 0, SP_REGION_ROOT) == SP_NONE)
 		return -1;

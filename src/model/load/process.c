@@ -86,7 +86,7 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	const struct sp_raw_header *h = &raw->header;
 	struct sp_process *p = &l->process;
 	const char *base = strrchr(raw->name, '/');
-	const double most = 1e9; /* ps; more than one millisecond for each call is not measurement overhead */
+	const double max = 1e9; /* ps; more than one millisecond for each call is not measurement overhead */
 
 	base = base ? base + 1 : raw->name;
 	p->file = sp_model_str(b->m, base, strlen(base));
@@ -100,7 +100,7 @@ static int fill_process(struct sp_builder *b, struct sp_loading *l, struct sp_ra
 	p->continues = p->ended_by = SP_NONE;
 	p->forked = h->start == SP_RAW_STARTED_FORK;
 	p->traced = h->flags & SP_RAW_FLAG_TRACE;
-	if ((double)h->cost_in_ps < most && (double)h->cost_out_ps < most) {
+	if ((double)h->cost_in_ps < max && (double)h->cost_out_ps < max) {
 		p->cost_in = (double)h->cost_in_ps / 1000;
 		p->cost_out = (double)h->cost_out_ps / 1000;
 	} else {
@@ -188,7 +188,7 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 	struct sp_raw_file *raw = l->source->raw;
 	struct sp_raw_thread *t = &raw->threads[i];
 	struct sp_location *out = &l->locations[i];
-	struct sp_place *place = &l->places[i];
+	struct sp_event_range *place = &l->places[i];
 	struct sp_raw_thread *samples;
 	size_t k;
 
@@ -196,7 +196,7 @@ static int add_thread(struct sp_builder *b, struct sp_loading *l, size_t i, stru
 	out->creator = t->state.creator;
 	out->tid = t->state.tid;
 	sp_build_losses(l, out, &t->state);
-	*place = (struct sp_place){
+	*place = (struct sp_event_range){
 	    .source = (uint32_t)(l->source - b->priv->sources), .thread = i, .end = sp_build_thread_end(l, t)};
 	samples = sp_samples_thread(l, i);
 	if (samples && !t->state.end)
@@ -241,7 +241,7 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 	for (i = 0; i < n; i++)
 		if (add_thread(b, l, i, e))
 			return -1;
-	if (sp_samples_add_strangers(b, l, e) || sp_samples_tell(b, l, e))
+	if (sp_samples_add_strangers(b, l, e) || sp_samples_report(b, l, e))
 		return -1;
 	if (sp_build_io(b, l) || sp_build_line_process(b, l) || sp_build_lock_process(b, l))
 		return sp_model_no_memory(e);
@@ -391,10 +391,10 @@ static int find_parents(struct sp_builder *b)
 	if (rc == 0)
 		qsort_r(by_pid, m->n_processes, sizeof(*by_pid), compare_pids, m->processes);
 	for (i = 0; i < m->n_processes && rc == 0; i++) {
-		const struct sp_str *told = &b->loading[i].parent_name;
-		const char *name = strrchr(told->p ? told->p : "", '/');
+		const struct sp_str *name_of_parent = &b->loading[i].parent_name;
+		const char *name = strrchr(name_of_parent->p ? name_of_parent->p : "", '/');
 
-		name = name ? name + 1 : told->p ? told->p : "";
+		name = name ? name + 1 : name_of_parent->p ? name_of_parent->p : "";
 		/* names of files are unique: the number of a name is the index of its process, or a new number */
 		parent = sp_intern(&files, name, strlen(name));
 		if (parent == SP_INTERN_FAILED)

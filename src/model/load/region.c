@@ -79,9 +79,9 @@ static int new_region(struct sp_builder *b, const struct sp_str part[3], uint32_
 	struct sp_model *m = b->m;
 	struct sp_region *r;
 
-	if (m->n_regions == b->region_room) {
-		b->region_room = b->region_room ? b->region_room * 2 : 256;
-		r = realloc(m->regions, b->region_room * sizeof(*r));
+	if (m->n_regions == b->region_capacity) {
+		b->region_capacity = b->region_capacity ? b->region_capacity * 2 : 256;
+		r = realloc(m->regions, b->region_capacity * sizeof(*r));
 		if (!r)
 			return -1;
 		m->regions = b->priv->regions = r;
@@ -115,12 +115,12 @@ static uint32_t build_region(struct sp_builder *b, const struct sp_str part[3], 
 	char *at;
 	uint32_t id;
 
-	if (n > b->key_room) {
+	if (n > b->key_capacity) {
 		at = realloc(b->key, n * 2);
 		if (!at)
 			return SP_NONE;
 		b->key = at;
-		b->key_room = n * 2;
+		b->key_capacity = n * 2;
 	}
 	at = b->key;
 	put(&at, head, sizeof(head));
@@ -173,7 +173,7 @@ uint32_t sp_build_known_region(struct sp_builder *b, const struct sp_region *r)
 /* If copies differ, such as functions of one name in one line, the first one counts. */
 void sp_build_code(struct sp_builder *b, uint32_t region, const struct sp_code *code)
 {
-	if (!b->m->regions[region].code.told)
+	if (!b->m->regions[region].code.recorded)
 		b->m->regions[region].code = *code;
 }
 

@@ -14,37 +14,37 @@
 /* The array grows in small steps: with one large process it is most of the memory in use. */
 int sp_rows_reserve(struct sp_builder *b, size_t n)
 {
-	size_t need = b->m->n_values + n, room = b->priv->row_room + b->priv->row_room / 4;
+	size_t need = b->m->n_values + n, capacity = b->priv->row_capacity + b->priv->row_capacity / 4;
 	struct sp_row *rows;
 	uint64_t *metrics;
 
-	if (need <= b->priv->row_room)
+	if (need <= b->priv->row_capacity)
 		return 0;
-	if (room < need)
-		room = need;
-	rows = realloc(b->priv->rows, room * sizeof(*rows));
+	if (capacity < need)
+		capacity = need;
+	rows = realloc(b->priv->rows, capacity * sizeof(*rows));
 	if (!rows)
 		return -1;
 	b->priv->rows = b->m->values = rows;
 	if (b->m->n_metrics) {
-		metrics = realloc(b->priv->row_metrics, room * b->m->n_metrics * sizeof(*metrics));
+		metrics = realloc(b->priv->row_metrics, capacity * b->m->n_metrics * sizeof(*metrics));
 		if (!metrics)
 			return -1;
 		b->priv->row_metrics = b->m->row_metrics = metrics;
 	}
-	b->priv->row_room = room;
+	b->priv->row_capacity = capacity;
 	return 0;
 }
 
 int sp_rows_widen(struct sp_builder *b, size_t old)
 {
-	const size_t now = b->m->n_metrics, room = b->priv->row_room;
+	const size_t now = b->m->n_metrics, capacity = b->priv->row_capacity;
 	uint64_t *m;
 	size_t i;
 
-	if (now == old || room == 0)
+	if (now == old || capacity == 0)
 		return 0;
-	m = realloc(b->priv->row_metrics, room * now * sizeof(*m));
+	m = realloc(b->priv->row_metrics, capacity * now * sizeof(*m));
 	if (!m)
 		return -1;
 	b->priv->row_metrics = b->m->row_metrics = m;

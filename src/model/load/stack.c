@@ -37,11 +37,11 @@ uint32_t sp_stack_reader_location(const struct sp_stack_reader *k, uint32_t id)
 
 static void too_many(struct sp_stack_reader *k)
 {
-	if (!k->told)
+	if (!k->reported)
 		sp_raw_report(
 		    k->l->source->raw, 0,
 		    "call paths of some waits are left out: all of them are too large for a file of its size");
-	k->told = true;
+	k->reported = true;
 }
 
 int sp_stack_reader_find(struct sp_stack_reader *k, uint32_t thread, uint64_t pointer, struct sp_stack *out)

@@ -56,16 +56,16 @@ static size_t path_slot(const struct sp_builder *b, uint32_t parent, uint32_t re
 
 static int grow_paths(struct sp_builder *b)
 {
-	size_t room = b->priv->path_room ? b->priv->path_room * 2 : 1024;
+	size_t capacity = b->priv->path_capacity ? b->priv->path_capacity * 2 : 1024;
 	struct sp_path *paths;
 
-	if (room >= SP_NONE)
+	if (capacity >= SP_NONE)
 		return -1;
-	paths = realloc(b->m->paths, room * sizeof(*paths));
+	paths = realloc(b->m->paths, capacity * sizeof(*paths));
 	if (!paths)
 		return -1;
 	b->m->paths = b->priv->paths = paths;
-	b->priv->path_room = room;
+	b->priv->path_capacity = capacity;
 	return 0;
 }
 
@@ -73,19 +73,19 @@ static int grow_paths(struct sp_builder *b)
 static int hash_paths(struct sp_builder *b)
 {
 	const struct sp_path *paths = b->m->paths;
-	size_t room = b->path_mask + 1;
+	size_t capacity = b->path_mask + 1;
 	uint32_t *slots;
 
-	if (!b->path_slots || b->m->n_paths * 2 >= room) {
-		for (room = 2048; room < b->m->n_paths * 4; room *= 2)
+	if (!b->path_slots || b->m->n_paths * 2 >= capacity) {
+		for (capacity = 2048; capacity < b->m->n_paths * 4; capacity *= 2)
 			;
-		slots = calloc(room, sizeof(*slots));
+		slots = calloc(capacity, sizeof(*slots));
 		if (!slots)
 			return -1;
 		free(b->path_slots);
 		b->path_slots = slots;
-		b->path_mask = room - 1;
-		b->path_shift = 64 - (unsigned)__builtin_ctzll(room);
+		b->path_mask = capacity - 1;
+		b->path_shift = 64 - (unsigned)__builtin_ctzll(capacity);
 		b->hashed = 1;
 	}
 	for (; b->hashed < b->m->n_paths; b->hashed++) {
@@ -98,14 +98,14 @@ static int hash_paths(struct sp_builder *b)
 
 static int grow_row_of(struct sp_builder *b)
 {
-	size_t room = b->row_of_room ? b->row_of_room * 2 : 1024;
-	uint32_t *row_of = realloc(b->row_of, room * sizeof(*row_of));
+	size_t capacity = b->row_of_capacity ? b->row_of_capacity * 2 : 1024;
+	uint32_t *row_of = realloc(b->row_of, capacity * sizeof(*row_of));
 
 	if (!row_of)
 		return -1;
-	memset(row_of + b->row_of_room, 0, (room - b->row_of_room) * sizeof(*row_of));
+	memset(row_of + b->row_of_capacity, 0, (capacity - b->row_of_capacity) * sizeof(*row_of));
 	b->row_of = row_of;
-	b->row_of_room = room;
+	b->row_of_capacity = capacity;
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static uint32_t path_child(struct adding *a, uint32_t parent, uint32_t region, u
 		known = b->path_slots[path_slot(b, parent, region, parameter)];
 	if (known)
 		return known;
-	if ((m->n_paths >= b->priv->path_room && grow_paths(b)) || m->n_paths >= SP_NONE)
+	if ((m->n_paths >= b->priv->path_capacity && grow_paths(b)) || m->n_paths >= SP_NONE)
 		return SP_NONE;
 	m->paths[m->n_paths++] = (struct sp_path){parent, region, parameter, SP_NONE, SP_NONE};
 	if (a->repeating && hash_paths(b))
@@ -150,7 +150,7 @@ static struct sp_row *row_for(struct adding *a, uint32_t path)
 	struct sp_builder *b = a->b;
 	struct sp_row *r;
 
-	while (path >= b->row_of_room)
+	while (path >= b->row_of_capacity)
 		if (grow_row_of(b))
 			return NULL;
 	if (b->row_of[path])
@@ -257,7 +257,7 @@ static void take_off(struct adding *a, uint32_t path, uint64_t ticks)
 		if (m->regions[m->paths[at].region].kind != SP_REGION_USER)
 			top = at;
 	plain = path_child(a, m->paths[top].parent, region, SP_NONE);
-	if (plain == path || plain >= a->b->row_of_room || !a->b->row_of[plain])
+	if (plain == path || plain >= a->b->row_of_capacity || !a->b->row_of[plain])
 		return;
 	v = &a->b->priv->rows[a->first_row + a->b->row_of[plain] - 1].v;
 	v->incl -= fmin(v->incl, (double)ticks * a->l->source->clock.ns);
@@ -303,9 +303,9 @@ static int add_node(struct adding *a, uint64_t index, const struct sp_raw_node *
 /* Whether the number of nodes fits into the file's size. */
 static bool possible(const struct sp_raw_file *f, const struct sp_raw_part *p)
 {
-	uint64_t most = f->size / sizeof(struct sp_raw_node);
+	uint64_t limit = f->size / sizeof(struct sp_raw_node);
 
-	return p->base <= most && p->used <= most - p->base;
+	return p->base <= limit && p->used <= limit - p->base;
 }
 
 static int add_nodes(struct adding *a)

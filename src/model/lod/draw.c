@@ -39,13 +39,13 @@ static int draw_node(struct drawing *d, const struct sp_lod_node *n, struct sp_e
 		const struct sp_lod_cell is = sp_lod_cell_at(&d->r.l, n, i), *c = &is;
 		struct sp_lod_call *call;
 
-		if (c->depth >= d->r.room && sp_lod_reader_room(&d->r, c->depth, e))
+		if (c->depth >= d->r.capacity && sp_lod_reader_capacity(&d->r, c->depth, e))
 			return -1;
 		call = &d->r.calls[c->depth];
 		if (c->head != SP_LOD_NO_TIME)
 			draw_call(d, c->depth, call->begin, c->head, call->region);
 		if (c->calls)
-			d->draw(d->arg, c->depth, c->first, c->last, c->calls, c->busy, c->region, c->most);
+			d->draw(d->arg, c->depth, c->first, c->last, c->calls, c->busy, c->region, c->longest);
 		if (c->tail != SP_LOD_NO_TIME) {
 			call->begin = c->tail;
 			call->region = c->tail_region;
@@ -63,7 +63,7 @@ static int draw_events(struct drawing *d, size_t bucket, struct sp_err *e)
 	long n, i;
 
 	r->depth = r->l.points[bucket].depth;
-	if (sp_lod_reader_room(r, r->depth, e) || sp_lod_reader_go(r, bucket, e))
+	if (sp_lod_reader_capacity(r, r->depth, e) || sp_lod_reader_go(r, bucket, e))
 		return -1;
 	r->next = SIZE_MAX;
 	for (; left; left -= (uint64_t)n) {

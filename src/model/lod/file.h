@@ -43,7 +43,7 @@ struct sp_lod_array {
 };
 
 /* One location. An array with several levels stores them one after the other, the finest first. */
-struct sp_lod_place {
+struct sp_lod_file_location {
 	uint64_t at, bytes, hash; /* position, size and hash of all its arrays in the file */
 	uint64_t events;
 	uint64_t begin, end; /* ns */
@@ -51,12 +51,12 @@ struct sp_lod_place {
 	struct sp_lod_array points, frames, nodes, cells, strips, sums, entries, markers, series, samples, groups;
 	struct sp_lod_array counts, grown, steps;
 };
-_Static_assert(sizeof(struct sp_lod_place) == 280, "lod place");
+_Static_assert(sizeof(struct sp_lod_file_location) == 280, "lod location");
 
 /* The begin of a bucket. */
 struct sp_lod_point {
 	uint64_t time;        /* ns; time of the previous event */
-	uint64_t ticks, part; /* struct sp_events_place */
+	uint64_t ticks, part; /* struct sp_events_position */
 	uint32_t at;
 	uint32_t frame; /* index + 1 of the innermost open call; 0: no call */
 	uint64_t event; /* number of events before it */
@@ -88,11 +88,11 @@ struct sp_lod_node {
  * in it, then calls that begin and end in it, then a call that begins in it and is still open at its end. */
 struct sp_lod_cell {
 	uint32_t depth;
-	uint32_t region;      /* of the calls within: the region with the most time */
-	uint64_t head, tail;  /* end of the first call, begin of the last one; SP_LOD_NO_TIME: no such call */
-	uint64_t first, last; /* begin of the first and end of the last call within */
-	uint64_t busy, most;  /* ns; time of the calls within, and that of `region` */
-	uint32_t calls;       /* number of calls within */
+	uint32_t region;        /* of the calls within: the region with the most time */
+	uint64_t head, tail;    /* end of the first call, begin of the last one; SP_LOD_NO_TIME: no such call */
+	uint64_t first, last;   /* begin of the first and end of the last call within */
+	uint64_t busy, longest; /* ns; time of the calls within, and that of `region` */
+	uint32_t calls;         /* number of calls within */
 	uint32_t tail_region;
 };
 _Static_assert(sizeof(struct sp_lod_cell) == 64, "lod cell");
@@ -101,7 +101,7 @@ _Static_assert(sizeof(struct sp_lod_cell) == 64, "lod cell");
  * SP_LOD_NO_OFFSET means SP_LOD_NO_TIME. Cells of a node that is too long for these times are stored as above: they are
  * wide. */
 struct sp_lod_narrow {
-	uint32_t depth, region, head, tail, first, last, busy, most, calls, tail_region;
+	uint32_t depth, region, head, tail, first, last, busy, longest, calls, tail_region;
 };
 #define SP_LOD_NO_OFFSET UINT32_MAX
 enum { SP_LOD_NARROW_WORDS = 5, SP_LOD_WIDE_WORDS = 8 };

@@ -17,16 +17,16 @@ static const struct sp_lod_cell empty = {
 bool sp_lod_cells_reach(struct sp_lod_cells *c, uint32_t depth)
 {
 	struct sp_lod_cell *larger;
-	uint32_t room;
+	uint32_t capacity;
 
-	if (depth >= c->room) {
-		room = depth * 2 + 64;
-		larger = realloc(c->p, (room + (size_t)1) * sizeof(*larger));
+	if (depth >= c->capacity) {
+		capacity = depth * 2 + 64;
+		larger = realloc(c->p, (capacity + (size_t)1) * sizeof(*larger));
 		if (!larger)
 			return false;
 		c->p = larger;
-		c->p[room] = empty;
-		c->room = room;
+		c->p[capacity] = empty;
+		c->capacity = capacity;
 	}
 	if (c->low == c->high)
 		c->low = c->high = depth;
@@ -42,7 +42,7 @@ bool sp_lod_cells_reach(struct sp_lod_cells *c, uint32_t depth)
 }
 
 void sp_lod_cell_add(struct sp_lod_cell *c, uint64_t first, uint64_t last, uint32_t calls, uint64_t busy,
-                     uint32_t region, uint64_t most)
+                     uint32_t region, uint64_t longest)
 {
 	if (c->calls == 0)
 		c->first = first;
@@ -50,10 +50,10 @@ void sp_lod_cell_add(struct sp_lod_cell *c, uint64_t first, uint64_t last, uint3
 	c->calls = calls > UINT32_MAX - c->calls ? UINT32_MAX : c->calls + calls;
 	c->busy += busy;
 	if (c->region == region) {
-		c->most += most;
-	} else if (most > c->most || c->region == SP_NONE) {
+		c->longest += longest;
+	} else if (longest > c->longest || c->region == SP_NONE) {
 		c->region = region;
-		c->most = most;
+		c->longest = longest;
 	}
 }
 
@@ -70,7 +70,7 @@ static void join(struct sp_lod_cell *c, const struct sp_lod_cell *next)
 		c->head = next->head;
 	}
 	if (next->calls)
-		sp_lod_cell_add(c, next->first, next->last, next->calls, next->busy, next->region, next->most);
+		sp_lod_cell_add(c, next->first, next->last, next->calls, next->busy, next->region, next->longest);
 	if (next->tail != SP_LOD_NO_TIME) {
 		c->tail = next->tail;
 		c->tail_region = next->tail_region;
@@ -97,7 +97,7 @@ static void make_narrow(struct sp_lod_narrow *to, const struct sp_lod_cell *c, s
 		    .first = (uint32_t)(c->first - begin),
 		    .last = (uint32_t)(c->last - begin),
 		    .busy = (uint32_t)c->busy,
-		    .most = (uint32_t)c->most,
+		    .longest = (uint32_t)c->longest,
 		    .calls = c->calls,
 		    .tail_region = c->tail_region};
 }
@@ -169,7 +169,7 @@ static bool complete_strip(struct sp_lod_maker *x, unsigned level, uint64_t end)
 	struct sp_lod_times *t = &x->times[level], *up = t + 1;
 	struct sp_lod_strip *s = sp_lod_more(&x->out->strips[level], 1);
 	uint32_t i, best = SP_NONE;
-	uint64_t most = 0;
+	uint64_t longest = 0;
 
 	if (!up->ns) {
 		up->ns = calloc(x->m->n_regions, sizeof(*up->ns));
@@ -183,8 +183,8 @@ static bool complete_strip(struct sp_lod_maker *x, unsigned level, uint64_t end)
 		const uint32_t region = t->touched[i];
 		const uint64_t ns = t->ns[region];
 
-		if (ns > most || (ns == most && region < best)) {
-			most = ns;
+		if (ns > longest || (ns == longest && region < best)) {
+			longest = ns;
 			best = region;
 		}
 		if (up->ns[region] == 0)
@@ -192,7 +192,7 @@ static bool complete_strip(struct sp_lod_maker *x, unsigned level, uint64_t end)
 		up->ns[region] += ns;
 		t->ns[region] = 0;
 	}
-	*s = (struct sp_lod_strip){t->begin, best, (float)most};
+	*s = (struct sp_lod_strip){t->begin, best, (float)longest};
 	t->n = t->strips = 0;
 	t->begin = end;
 	return true;

@@ -29,7 +29,7 @@
 #include "model/model.h"
 #include "model/process.h"
 
-enum { MOST_THREADS = 2, TELL_NS = 50000000 };
+enum { MAX_THREADS = 2, TELL_NS = 50000000 };
 
 static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 {
@@ -77,7 +77,7 @@ static uint64_t hash_model(const struct sp_model *m)
 		h = sp_lod_mix(mix_bytes(h, m->metrics[i].name.p, m->metrics[i].name.n), m->metrics[i].own);
 	h = sp_lod_mix(h, m->n_tasks);
 	for (i = 0; i < m->n_locations; i++) {
-		const struct sp_place *p = &m->priv->places[i];
+		const struct sp_event_range *p = &m->priv->places[i];
 
 		h = sp_lod_mix(sp_lod_mix(sp_lod_mix(h, m->locations[i].begin), m->locations[i].end),
 		               sp_lod_mix(p->words, p->end));
@@ -187,12 +187,12 @@ struct making {
 	pthread_mutex_t lock;
 	pthread_cond_t ended; /* signalled when a thread ends */
 	/* the fields below are protected by the lock */
-	unsigned at_work;            /* number of threads besides the caller's */
-	struct sp_lod_place *places; /* owned */
-	uint64_t at;                 /* offset in the file for the next location */
-	uint32_t next;               /* the next location */
-	uint64_t done, total;        /* numbers of events */
-	struct sp_err *e;            /* the first error */
+	unsigned at_work;                    /* number of threads besides the caller's */
+	struct sp_lod_file_location *places; /* owned */
+	uint64_t at;                         /* offset in the file for the next location */
+	uint32_t next;                       /* the next location */
+	uint64_t done, total;                /* numbers of events */
+	struct sp_err *e;                    /* the first error */
 	bool failed;
 };
 
@@ -206,7 +206,7 @@ static void fail(struct making *k, const struct sp_err *e)
 }
 
 /* Reports progress; called with the lock held, by the thread that called sp_lod_open(). */
-static void tell(struct making *k)
+static void report(struct making *k)
 {
 	if (!k->failed && k->o->progress &&
 	    k->o->progress(k->o->arg, k->done < k->total ? k->done : k->total, k->total)) {
@@ -215,7 +215,7 @@ static void tell(struct making *k)
 	}
 }
 
-static int told(void *arg, uint64_t events)
+static int report_events(void *arg, uint64_t events)
 {
 	struct making *k = arg;
 	int rc;
@@ -223,7 +223,7 @@ static int told(void *arg, uint64_t events)
 	pthread_mutex_lock(&k->lock);
 	k->done += events;
 	if (pthread_equal(k->asker, pthread_self()))
-		tell(k);
+		report(k);
 	rc = k->failed;
 	pthread_mutex_unlock(&k->lock);
 	return rc;
@@ -243,7 +243,7 @@ static int read_location(void *arg)
 {
 	const struct reading *r = arg;
 
-	return sp_lod_make(r->x, r->location, r->raw, told, r->k, r->made, r->e);
+	return sp_lod_make(r->x, r->location, r->raw, report_events, r->k, r->made, r->e);
 }
 
 static int make_location(struct making *k, struct sp_lod_maker *x, uint32_t location, struct sp_err *e)
@@ -309,8 +309,8 @@ static unsigned threads_for(const struct sp_lod_options *o)
 {
 	long n = o->threads ? (long)o->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (!o->threads && n > MOST_THREADS)
-		n = MOST_THREADS;
+	if (!o->threads && n > MAX_THREADS)
+		n = MAX_THREADS;
 	return n < 1 ? 1 : (unsigned)n;
 }
 
@@ -326,9 +326,9 @@ static void wait_for_others(struct making *k)
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 		pthread_cond_timedwait(&k->ended, &k->lock, &until);
-		tell(k);
+		report(k);
 	}
-	tell(k);
+	report(k);
 	pthread_mutex_unlock(&k->lock);
 }
 
@@ -411,7 +411,7 @@ static int make_into(struct sp_lod *p, int fd, const struct sp_lod_options *o, u
 	return rc;
 }
 
-static bool is_no_room(int code)
+static bool is_no_capacity(int code)
 {
 	return code == ENOSPC || code == EDQUOT || code == EFBIG;
 }
@@ -446,7 +446,7 @@ static int make_elsewhere(struct sp_lod *p, const struct sp_lod_options *o, uint
 		return -1;
 	rc = make_into(p, fd, o, files, model, e);
 	close(fd);
-	if (rc && is_no_room(e->code)) {
+	if (rc && is_no_capacity(e->code)) {
 		const int code = e->code;
 
 		sp_fail(e, code, "%s: no room to sum up the trace: %s", elsewhere(), strerror(code));
@@ -472,7 +472,7 @@ static int make(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files
 		sp_merge_file_close(&f, p->m->dir.p, true);
 		if (placed || (rc == 0 && !o->lasting)) /* otherwise it is used without a name */
 			return 0;
-		if (!is_no_room(why.code) && why.code != EROFS)
+		if (!is_no_capacity(why.code) && why.code != EROFS)
 			return *e = why, -1;
 		unmap(p);
 	}

@@ -39,10 +39,10 @@ bool sp_lod_made(const struct sp_lod *p);
 uint64_t sp_lod_bytes(const struct sp_lod *p);
 
 /* Draws calls of one depth of a location, in the order of time: `calls` calls in [begin, end] that take `busy` ns, of
- * which `region` takes `most` as far as the summaries know. A single call has its exact begin and end, also outside the
- * requested interval. */
+ * which `region` takes `longest` as far as the summaries know. A single call has its exact begin and end, also outside
+ * the requested interval. */
 typedef void sp_lod_draw_fn(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy,
-                            uint32_t region, uint64_t most);
+                            uint32_t region, uint64_t longest);
 /* Draws all calls that overlap [begin, end]; calls within `pixel` ns may be drawn as one. Returns 0, or -1 with e
  * set. */
 int sp_lod_draw(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, uint64_t pixel, sp_lod_draw_fn *draw,
@@ -65,11 +65,11 @@ int sp_lod_range(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t e
                  double *each, struct sp_err *e);
 void sp_lod_inclusive(const struct sp_model *m, struct sp_value *values);
 
-/* Reports the markers in [begin, end], in the order of time; string: index in sp_model.strings. At most `most` markers
+/* Reports the markers in [begin, end], in the order of time; string: index in sp_model.strings. At most `limit` markers
  * are reported; *all is their number. */
 typedef void sp_lod_marker_fn(void *arg, uint64_t time, uint32_t string);
-int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
-                   sp_lod_marker_fn *told, void *arg, size_t *all, struct sp_err *e);
+int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, size_t limit,
+                   sp_lod_marker_fn *report, void *arg, size_t *all, struct sp_err *e);
 
 /* Reports n values of a counter, from `time` on, in the order of counters and time. */
 typedef void sp_lod_counter_fn(void *arg, uint32_t counter, uint64_t time, uint64_t n, double min, double max,
@@ -80,7 +80,7 @@ struct sp_lod_asked {
 	uint32_t pixels;     /* number of equal parts of the interval; the values in each are reported together */
 };
 /* Reports the values in [begin, end], and the last one of each counter before that. Returns 0, or -1 with e set. */
-int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_counter_fn *told,
+int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_counter_fn *report,
                     void *arg, struct sp_err *e);
 
 /* Reports steps of a task: in [begin, end] the location ran it `n` times, for `ran` ns together. A single step has its
@@ -88,8 +88,8 @@ int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_ask
 typedef void sp_lod_step_fn(void *arg, uint32_t task, uint64_t begin, uint64_t end, uint64_t n, uint64_t ran);
 /* Reports all steps of the task that overlap [q->begin, q->end], in the order of time. Steps that begin within one
  * pixel and are narrower than it are reported together. q->counter is unused. Returns 0, or -1 with e set. */
-int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struct sp_lod_asked *q, sp_lod_step_fn *told,
-                 void *arg, struct sp_err *e);
+int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struct sp_lod_asked *q,
+                 sp_lod_step_fn *report, void *arg, struct sp_err *e);
 
 /* ---- metrics that are read at each enter and leave ---- */
 
@@ -111,7 +111,7 @@ typedef void sp_lod_metric_fn(void *arg, uint32_t metric, uint64_t time, double 
  * readings within one pixel it reports the last one; also the last one before q->begin (or the first of all), and the
  * first one after q->end. If a pixel has fewer than 512 events, the growth is that between successive readings,
  * otherwise that between readings 512 events apart. Returns 0, or -1 with e set. */
-int sp_lod_metric_curve(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_metric_fn *told,
+int sp_lod_metric_curve(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_metric_fn *report,
                         void *arg, struct sp_err *e);
 
 #endif

@@ -15,14 +15,14 @@ struct sp_raw_file;
 /* A growing array. */
 struct sp_lod_list {
 	void *p; /* owned */
-	size_t n, room, size;
+	size_t n, capacity, size;
 };
 /* Adds room for n elements of l->size bytes each at the end. Returns the first one; NULL: no memory. */
 void *sp_lod_more(struct sp_lod_list *l, size_t n);
 
 /* The index of one location in memory. */
 struct sp_lod_made {
-	struct sp_lod_place place; /* `at` and `hash` are set when it is written */
+	struct sp_lod_file_location place; /* `at` and `hash` are set when it is written */
 	struct sp_lod_list points, frames, markers, series, samples, groups, sum_entries[SP_LOD_LEVELS],
 	    sums[SP_LOD_LEVELS];
 	struct sp_lod_list counts, steps, grown[SP_LOD_LEVELS];
@@ -34,10 +34,10 @@ struct sp_lod_maker;
 int sp_lod_maker_new(struct sp_lod_maker **out, const struct sp_model *m, const struct sp_path_index *index,
                      struct sp_err *e);
 void sp_lod_maker_free(struct sp_lod_maker *x);
-/* Makes the index of a location. told: called regularly with the number of events read; a result other than 0 cancels.
- * Returns 0, or -1 with e set. */
+/* Makes the index of a location. report: called regularly with the number of events read; a result other than 0
+ * cancels. Returns 0, or -1 with e set. */
 int sp_lod_make(struct sp_lod_maker *x, uint32_t location, struct sp_raw_file *raw,
-                int (*told)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e);
+                int (*report)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e);
 void sp_lod_made_free(struct sp_lod_made *x);
 
 /* put.c. The size in the file, bytes. */

@@ -14,23 +14,23 @@
 #include <string.h>
 
 enum {
-	TELL_EVENTS = 1 << 20,
+	REPORT_EVENTS = 1 << 20,
 	NEAR = 24 /* at the begin of a bucket, depths within this distance of the current one get cells */
 };
 
 void *sp_lod_more(struct sp_lod_list *l, size_t n)
 {
-	size_t room = l->room + l->room / 2 + 64;
+	size_t capacity = l->capacity + l->capacity / 2 + 64;
 	void *larger;
 
-	if (l->n + n > l->room) {
-		if (room < l->n + n)
-			room = l->n + n;
-		larger = realloc(l->p, room * l->size);
+	if (l->n + n > l->capacity) {
+		if (capacity < l->n + n)
+			capacity = l->n + n;
+		larger = realloc(l->p, capacity * l->size);
 		if (!larger)
 			return NULL;
 		l->p = larger;
-		l->room = room;
+		l->capacity = capacity;
 	}
 	l->n += n;
 	return (char *)l->p + (l->n - n) * l->size;
@@ -143,13 +143,13 @@ static inline struct sp_lod_stat *touch(struct sp_lod_maker *x, uint32_t path)
 
 static bool grow_stack(struct sp_lod_maker *x)
 {
-	const uint32_t room = x->stack_room * 2 + 64;
-	struct sp_lod_open *larger = realloc(x->stack, (room + (size_t)1) * sizeof(*larger));
+	const uint32_t capacity = x->stack_capacity * 2 + 64;
+	struct sp_lod_open *larger = realloc(x->stack, (capacity + (size_t)1) * sizeof(*larger));
 
 	if (!larger)
 		return false;
 	x->stack = larger;
-	x->stack_room = room;
+	x->stack_capacity = capacity;
 	return true;
 }
 
@@ -164,7 +164,7 @@ static inline void enter(struct sp_lod_maker *x, const struct sp_event *ev)
 {
 	const uint32_t parent = x->depth ? x->stack[x->depth - 1].path : 0;
 
-	if ((x->depth == x->stack_room && !grow_stack(x)) ||
+	if ((x->depth == x->stack_capacity && !grow_stack(x)) ||
 	    (x->depth >= x->cells[0].high && !sp_lod_cells_reach(&x->cells[0], x->depth))) {
 		x->failed = true;
 		return;
@@ -290,7 +290,7 @@ static inline void one(struct sp_lod_maker *x, const struct sp_event *ev)
 	}
 }
 
-static void begin_bucket(struct sp_lod_maker *x, const struct sp_events_place *place)
+static void begin_bucket(struct sp_lod_maker *x, const struct sp_events_position *place)
 {
 	struct sp_lod_point *p = sp_lod_more(&x->out->points, 1);
 
@@ -311,7 +311,7 @@ static void begin_bucket(struct sp_lod_maker *x, const struct sp_events_place *p
 	x->shallow = UINT32_MAX;
 	x->deep = 0;
 	/* the stack must have room for all depths with cells */
-	if ((x->depth + NEAR > x->stack_room && !grow_stack(x)) ||
+	if ((x->depth + NEAR > x->stack_capacity && !grow_stack(x)) ||
 	    !sp_lod_cells_reach(&x->cells[0], x->depth > NEAR ? x->depth - NEAR : 0) ||
 	    !sp_lod_cells_reach(&x->cells[0], x->depth + NEAR - 1))
 		x->failed = true;
@@ -360,15 +360,15 @@ static bool is_full(const struct sp_lod_maker *x)
 	return n >= SP_LOD_BUCKET && n >= 8 * ((uint64_t)x->deep - (x->shallow < x->deep ? x->shallow : 0));
 }
 
-static int read_events(struct sp_lod_maker *x, struct sp_events *s, int (*told)(void *arg, uint64_t events), void *arg,
-                       struct sp_err *e)
+static int read_events(struct sp_lod_maker *x, struct sp_events *s, int (*report)(void *arg, uint64_t events),
+                       void *arg, struct sp_err *e)
 {
 	struct sp_event batch[SP_LOD_STRIP];
-	struct sp_events_place place;
-	uint64_t tell = 0;
+	struct sp_events_position place;
+	uint64_t reported_at = 0;
 	long n, i;
 
-	if (!sp_events_tell(s, &place))
+	if (!sp_events_position(s, &place))
 		return sp_fail(e, 0, "the trace begins within an event");
 	while ((n = sp_events_read(s, batch, SP_LOD_STRIP, e)) > 0 && !x->failed) {
 		if (!x->in_bucket)
@@ -378,17 +378,17 @@ static int read_events(struct sp_lod_maker *x, struct sp_events *s, int (*told)(
 			one(x, &batch[i++]);
 		x->events += (uint64_t)n;
 		sp_lod_strip_done(x, x->last, false);
-		if (is_full(x) && sp_events_tell(s, &place) && !x->failed)
+		if (is_full(x) && sp_events_position(s, &place) && !x->failed)
 			next_bucket(x);
-		if (told && x->events - tell >= TELL_EVENTS) {
-			if (told(arg, x->events - tell))
+		if (report && x->events - reported_at >= REPORT_EVENTS) {
+			if (report(arg, x->events - reported_at))
 				return -1;
-			tell = x->events;
+			reported_at = x->events;
 		}
 	}
 	if (n < 0)
 		return -1;
-	return told && told(arg, x->events - tell) ? -1 : 0;
+	return report && report(arg, x->events - reported_at) ? -1 : 0;
 }
 
 static int begin_location(struct sp_lod_maker *x, uint32_t location)
@@ -433,7 +433,7 @@ static void clean(struct sp_lod_maker *x)
 }
 
 int sp_lod_make(struct sp_lod_maker *x, uint32_t location, struct sp_raw_file *raw,
-                int (*told)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e)
+                int (*report)(void *arg, uint64_t events), void *arg, struct sp_lod_made *out, struct sp_err *e)
 {
 	const struct sp_location *l = &x->m->locations[location];
 	int rc = -1;
@@ -443,7 +443,7 @@ int sp_lod_make(struct sp_lod_maker *x, uint32_t location, struct sp_raw_file *r
 	if (begin_location(x, location))
 		sp_model_no_memory(e);
 	else if (sp_events_open_quiet(&x->reading, x->m, location, raw, e) == 0)
-		rc = read_events(x, x->reading, told, arg, e);
+		rc = read_events(x, x->reading, report, arg, e);
 	sp_events_close(x->reading);
 	x->reading = NULL;
 	if (rc == 0) {

@@ -12,7 +12,7 @@
 /* Cells by depth, of an incomplete node. */
 struct sp_lod_cells {
 	struct sp_lod_cell *p; /* owned; room + 1 elements; [low, high) are in use */
-	uint32_t low, high, room;
+	uint32_t low, high, capacity;
 	unsigned nodes; /* number of nodes of the level below */
 	uint64_t begin;
 };
@@ -55,8 +55,8 @@ struct sp_lod_maker {
 	struct sp_lod_stat *stats; /* owned; for each path */
 	uint32_t *touched;         /* owned; paths with numbers in stats; has room for one more */
 	size_t n_touched;
-	struct sp_lod_open *stack; /* owned; stack_room elements, at least cells[0].high + 1 */
-	uint32_t depth, stack_room;
+	struct sp_lod_open *stack; /* owned; stack_capacity elements, at least cells[0].high + 1 */
+	uint32_t depth, stack_capacity;
 	uint32_t shallow, deep; /* depths [shallow, deep) at which a call began or ended in this bucket */
 	struct sp_lod_times times[SP_LOD_LEVELS];
 	struct sp_lod_cells cells[SP_LOD_LEVELS];
@@ -112,7 +112,7 @@ void sp_lod_end_frames(struct sp_lod_maker *x, uint32_t frame, uint64_t time);
 bool sp_lod_cells_reach(struct sp_lod_cells *c, uint32_t depth);
 /* Adds calls to those within a cell. */
 void sp_lod_cell_add(struct sp_lod_cell *c, uint64_t first, uint64_t last, uint32_t calls, uint64_t busy,
-                     uint32_t region, uint64_t most);
+                     uint32_t region, uint64_t longest);
 
 /* sp_lod_step(): the location runs another task from `time` on. sp_lod_steps_finish(): call after all events. false: no
  * memory. */

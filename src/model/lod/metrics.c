@@ -315,7 +315,7 @@ struct curve {
 	bool any, first;        /* any: a reading was found; first: nothing was reported yet */
 	uint64_t time, value;   /* of the last reading */
 	double pixel, low, high;
-	sp_lod_metric_fn *told;
+	sp_lod_metric_fn *report;
 	void *arg;
 };
 
@@ -326,12 +326,12 @@ static double pixel_of(const struct curve *c, uint64_t time)
 	return time >= c->q->end ? c->q->pixels : floor((double)(time - c->q->begin) / c->width);
 }
 
-static void tell(struct curve *c)
+static void report_point(struct curve *c)
 {
 	if (!c->any)
 		return;
-	c->told(c->arg, c->metric, c->time, step_of(c->zero, c->value), c->first ? NAN : c->low,
-	        c->first ? NAN : c->high);
+	c->report(c->arg, c->metric, c->time, step_of(c->zero, c->value), c->first ? NAN : c->low,
+	          c->first ? NAN : c->high);
 	c->first = false;
 	c->low = HUGE_VAL;
 	c->high = -HUGE_VAL;
@@ -347,7 +347,7 @@ static bool reading(struct curve *c, uint64_t time, uint64_t value)
 	if (value == NOT_READ || (c->any && time <= c->time))
 		return c->any && c->time >= c->q->end;
 	if (c->any && pixel > c->pixel)
-		tell(c);
+		report_point(c);
 	if (c->any) {
 		const double rate = step_of(c->value, value) / (double)(time - c->time) * 1e9;
 
@@ -406,14 +406,14 @@ static int draw_curve(struct curve *c, struct sp_err *e)
 		if (done < 0)
 			return -1;
 	}
-	tell(c);
+	report_point(c);
 	return 0;
 }
 
-int sp_lod_metric_curve(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_metric_fn *told,
+int sp_lod_metric_curve(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_metric_fn *report,
                         void *arg, struct sp_err *e)
 {
-	struct curve c = {.q = q, .told = told, .arg = arg, .row = sp_lod_metrics(p->m) + 1};
+	struct curve c = {.q = q, .report = report, .arg = arg, .row = sp_lod_metrics(p->m) + 1};
 	int rc = sp_lod_reader_open(&c.r, p, location, e);
 
 	c.width = (double)(q->end - q->begin) / q->pixels;

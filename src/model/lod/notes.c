@@ -85,8 +85,8 @@ static size_t marker_at(const struct sp_lod_location *l, uint64_t time)
 	return low;
 }
 
-int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, size_t most,
-                   sp_lod_marker_fn *told, void *arg, size_t *all, struct sp_err *e)
+int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, size_t limit,
+                   sp_lod_marker_fn *report, void *arg, size_t *all, struct sp_err *e)
 {
 	struct sp_lod_location l;
 	size_t i, last;
@@ -97,8 +97,8 @@ int sp_lod_markers(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t
 	i = marker_at(&l, begin);
 	last = end < UINT64_MAX ? marker_at(&l, end + 1) : l.place->markers.n;
 	*all = last > i ? last - i : 0;
-	for (last = *all < most ? last : i + most; i < last; i++)
-		told(arg, l.markers[i].time, l.markers[i].string);
+	for (last = *all < limit ? last : i + limit; i < last; i++)
+		report(arg, l.markers[i].time, l.markers[i].string);
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static struct sp_lod_group add_up(const struct sp_lod_sample *s, const struct sp
 }
 
 static void tell_series(const struct sp_lod_location *l, const struct sp_lod_series *x, const struct sp_lod_asked *q,
-                        sp_lod_counter_fn *told, void *arg)
+                        sp_lod_counter_fn *report, void *arg)
 {
 	const struct sp_lod_sample *s = l->samples + x->first;
 	const double width = (double)(q->end - q->begin) / q->pixels;
@@ -147,18 +147,18 @@ static void tell_series(const struct sp_lod_location *l, const struct sp_lod_ser
 	double pixel;
 
 	if (i > 0) /* include the previous value, which is valid until the next one */
-		told(arg, x->counter, s[i - 1].time, 1, s[i - 1].value, s[i - 1].value, s[i - 1].value);
+		report(arg, x->counter, s[i - 1].time, 1, s[i - 1].value, s[i - 1].value, s[i - 1].value);
 	while (i < x->n && s[i].time <= q->end) {
 		pixel = floor((double)(s[i].time - q->begin) / width);
 		next = pixel + 1 < q->pixels ? sample_at(s, i + 1, x->n, (double)q->begin + (pixel + 1) * width)
 		                             : sample_at(s, i + 1, x->n, nextafter((double)q->end, HUGE_VAL));
 		g = add_up(s, l->groups + x->group, i, next);
-		told(arg, x->counter, s[i].time, next - i, g.min, g.max, g.sum / (double)(next - i));
+		report(arg, x->counter, s[i].time, next - i, g.min, g.max, g.sum / (double)(next - i));
 		i = next;
 	}
 }
 
-int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_counter_fn *told,
+int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, sp_lod_counter_fn *report,
                     void *arg, struct sp_err *e)
 {
 	struct sp_lod_location l;
@@ -168,6 +168,6 @@ int sp_lod_counters(struct sp_lod *p, uint32_t location, const struct sp_lod_ask
 		return sp_lod_damaged(e);
 	for (i = 0; i < l.place->series.n; i++)
 		if (q->counter == SP_NONE || q->counter == l.series[i].counter)
-			tell_series(&l, &l.series[i], q, told, arg);
+			tell_series(&l, &l.series[i], q, report, arg);
 	return 0;
 }

@@ -26,7 +26,7 @@ struct sp_lod_sums {
 	size_t n;
 };
 struct sp_lod_location {
-	const struct sp_lod_place *place;
+	const struct sp_lod_file_location *place;
 	const struct sp_lod_point *points;
 	const struct sp_lod_frame *frames;
 	const uint64_t *cells; /* read with sp_lod_cell_at() */
@@ -49,7 +49,7 @@ struct sp_lod {
 	void *map;                  /* owned */
 	size_t bytes;
 	const struct sp_lod_header *header;
-	const struct sp_lod_place *places;
+	const struct sp_lod_file_location *places;
 	bool made;
 	pthread_mutex_t lock; /* protects the fields below */
 	struct sp_lod_raw {
@@ -59,7 +59,7 @@ struct sp_lod {
 	unsigned open_raws;
 };
 
-/* place.c. Finds a location's arrays in the file; false: they do not fit into the file. */
+/* location.c. Finds a location's arrays in the file; false: they do not fit into the file. */
 bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location *l);
 /* Whether the location's contents are valid. */
 bool sp_lod_sound(const struct sp_model *m, const struct sp_lod_location *l);
@@ -98,7 +98,7 @@ static inline struct sp_lod_cell sp_lod_cell_at(const struct sp_lod_location *l,
 	                            .first = n->time + c->first,
 	                            .last = n->time + c->last,
 	                            .busy = c->busy,
-	                            .most = c->most,
+	                            .longest = c->longest,
 	                            .calls = c->calls,
 	                            .tail_region = c->tail_region};
 }

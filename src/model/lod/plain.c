@@ -64,7 +64,7 @@ static void follow(struct sp_lod_maker *x, const struct sp_event *events, uint32
 		if (is_leave & (frame != 0)) {
 			sp_lod_end_frames(x, frame, now);
 			x->cells[0].p[at].head = now;
-			f->cell[leaves] = x->cells[0].room; /* the unused cell at the end */
+			f->cell[leaves] = x->cells[0].capacity; /* the unused cell at the end */
 		}
 		leaves += is_leave;
 		/* a leave writes above the open calls, where it has no effect */
@@ -128,7 +128,7 @@ static void add_calls(struct sp_lod_maker *x, const struct sp_event *events, con
 		struct sp_lod_stat *s = &stats[f->path[event]];
 		struct sp_lod_cell *c = &cells[f->cell[i]];
 		const uint64_t none = c->calls == 0, same = c->region == region;
-		const uint64_t other = -(((length > c->most) | none) & ~same);
+		const uint64_t other = -(((length > c->longest) | none) & ~same);
 
 		s->calls[f->kind[i] == SP_EVENT_RESUME]++;
 		s->each += length;
@@ -139,7 +139,7 @@ static void add_calls(struct sp_lod_maker *x, const struct sp_event *events, con
 		c->last = end;
 		c->calls++;
 		c->busy += length;
-		c->most = (c->most & ~other) + (length & (other | -same));
+		c->longest = (c->longest & ~other) + (length & (other | -same));
 		c->region ^= (c->region ^ region) & (uint32_t)other;
 	}
 }

@@ -13,7 +13,7 @@
 /* The file is written in small pieces. The page cache uses huge pages for a large piece, which a virtual machine often
  * has to get from its host first: that takes ten times as long as writing. Several threads write, because most of the
  * time goes to page faults, which the system handles on each processor separately. */
-enum { PIECE = 256 * 1024, MOST_WRITERS = 8, LISTS = 8 + 6 * SP_LOD_LEVELS };
+enum { PIECE = 256 * 1024, MAX_WRITERS = 8, LISTS = 8 + 6 * SP_LOD_LEVELS };
 _Static_assert(SP_LOD_SPAN % PIECE == 0, "a span is hashed as its pieces are");
 
 struct putting {
@@ -98,7 +98,7 @@ static void put(struct putting *p, struct sp_lod_array *a, const struct sp_lod_l
 
 static void put_all(struct putting *p, struct sp_lod_made *x)
 {
-	struct sp_lod_place *to = &x->place;
+	struct sp_lod_file_location *to = &x->place;
 	unsigned i;
 
 	put(p, &to->points, &x->points);
@@ -168,12 +168,12 @@ static void *write_some(void *arg)
 
 static int write_all(struct putting *p, unsigned threads, struct sp_err *e)
 {
-	struct writer writers[MOST_WRITERS];
-	pthread_t ids[MOST_WRITERS];
+	struct writer writers[MAX_WRITERS];
+	pthread_t ids[MAX_WRITERS];
 	unsigned n = 1, i;
 	int rc = 0;
 
-	while (n < threads && n < MOST_WRITERS && n < p->n_pieces) {
+	while (n < threads && n < MAX_WRITERS && n < p->n_pieces) {
 		writers[n] = (struct writer){.p = p};
 		if (pthread_create(&ids[n], NULL, write_some, &writers[n]))
 			break; /* continue with fewer threads */

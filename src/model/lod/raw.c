@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { MOST_OPEN = 256 }; /* maximum number of unused open files */
+enum { MAX_OPEN = 256 }; /* maximum number of unused open files */
 
 /* Damage of the file was reported when the model was made. */
 static void known(void *arg, const char *text)
@@ -69,7 +69,7 @@ void sp_lod_raw_give(struct sp_lod *p, uint32_t location)
 	if (!p->m->priv->sources[i].closed)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (--r->users == 0 && p->open_raws > MOST_OPEN) {
+	if (--r->users == 0 && p->open_raws > MAX_OPEN) {
 		sp_raw_close(r->raw);
 		r->raw = NULL;
 		p->open_raws--;

@@ -24,19 +24,19 @@ void sp_lod_reader_close(struct sp_lod_reader *r)
 	free(r->calls);
 }
 
-int sp_lod_reader_room(struct sp_lod_reader *r, size_t depth, struct sp_err *e)
+int sp_lod_reader_capacity(struct sp_lod_reader *r, size_t depth, struct sp_err *e)
 {
 	struct sp_lod_call *larger;
-	size_t room;
+	size_t capacity;
 
-	if (depth < r->room)
+	if (depth < r->capacity)
 		return 0;
-	room = depth * 2 + 64;
-	larger = realloc(r->calls, room * sizeof(*larger));
+	capacity = depth * 2 + 64;
+	larger = realloc(r->calls, capacity * sizeof(*larger));
 	if (!larger)
 		return sp_model_no_memory(e);
-	for (; r->room < room; r->room++)
-		larger[r->room] = (struct sp_lod_call){.begin = 0};
+	for (; r->capacity < capacity; r->capacity++)
+		larger[r->capacity] = (struct sp_lod_call){.begin = 0};
 	r->calls = larger;
 	return 0;
 }
@@ -48,7 +48,7 @@ int sp_lod_reader_calls(struct sp_lod_reader *r, size_t bucket, struct sp_err *e
 
 	if (d > r->l.place->frames.n)
 		return sp_lod_damaged(e);
-	if (sp_lod_reader_room(r, d, e))
+	if (sp_lod_reader_capacity(r, d, e))
 		return -1;
 	r->depth = d;
 	for (; d > 0 && f; f = r->l.frames[f - 1].caller) {
@@ -62,7 +62,7 @@ int sp_lod_reader_calls(struct sp_lod_reader *r, size_t bucket, struct sp_err *e
 int sp_lod_reader_go(struct sp_lod_reader *r, size_t bucket, struct sp_err *e)
 {
 	const struct sp_lod_point *p = &r->l.points[bucket];
-	const struct sp_events_place place = {p->ticks, p->time, p->part, p->at};
+	const struct sp_events_position place = {p->ticks, p->time, p->part, p->at};
 	uint32_t *regions;
 	size_t i;
 
@@ -103,7 +103,7 @@ int sp_lod_reader_follow(struct sp_lod_reader *r, const struct sp_event *ev, str
 	case SP_EVENT_ENTER:
 	case SP_EVENT_RESUME:
 	case SP_EVENT_INHERIT:
-		if (r->depth >= r->room && sp_lod_reader_room(r, r->depth, e))
+		if (r->depth >= r->capacity && sp_lod_reader_capacity(r, r->depth, e))
 			return -1;
 		r->calls[r->depth] = (struct sp_lod_call){
 		    .begin = ev->time, .path = SP_NONE, .region = ev->id, .parameter = SP_NONE, .kind = ev->kind};

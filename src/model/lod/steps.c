@@ -95,8 +95,8 @@ static uint64_t ran(const struct sp_lod_step *first, const struct sp_lod_step *l
 	return last->ran + (last->end - last->begin) - first->ran;
 }
 
-int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struct sp_lod_asked *q, sp_lod_step_fn *told,
-                 void *arg, struct sp_err *e)
+int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struct sp_lod_asked *q,
+                 sp_lod_step_fn *report, void *arg, struct sp_err *e)
 {
 	const uint64_t pixel = (q->end - q->begin) / q->pixels + 1;
 	const struct sp_lod_step *s;
@@ -112,7 +112,7 @@ int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struc
 		/* steps that begin within a pixel, except for a last one that is wider */
 		next = s[i].end - s[i].begin >= pixel ? i + 1 : step_at(s, i + 1, n, task, s[i].begin + pixel, true);
 		next -= next > i + 1 && s[next - 1].end - s[next - 1].begin >= pixel;
-		told(arg, task, s[i].begin, s[next - 1].end, next - i, ran(&s[i], &s[next - 1]));
+		report(arg, task, s[i].begin, s[next - 1].end, next - i, ran(&s[i], &s[next - 1]));
 	}
 	return 0;
 }

@@ -29,8 +29,8 @@ static void region(struct sp_pack *k, struct sp_region *r)
 	sp_pack_byte(k, &r->kind, SP_REGION_KINDS);
 	sp_pack_byte(k, &r->role, SP_MPI_ROLES);
 	sp_pack_bool(k, &r->generator);
-	sp_pack_bool(k, &r->code.told);
-	if (!r->code.told)
+	sp_pack_bool(k, &r->code.recorded);
+	if (!r->code.recorded)
 		return;
 	sp_pack_number(k, r->code.argcount);
 	sp_pack_number(k, r->code.nlocals);
@@ -169,7 +169,7 @@ void sp_fields_location(struct sp_pack *k, struct sp_location *l)
 	sp_pack_str(k, &l->open);
 }
 
-void sp_fields_place(struct sp_pack *k, struct sp_place *p)
+void sp_fields_event_range(struct sp_pack *k, struct sp_event_range *p)
 {
 	sp_pack_number(k, p->source);
 	sp_pack_number(k, p->thread);
@@ -229,12 +229,12 @@ void sp_fields_handles(struct sp_pack *k, struct sp_io_handle **handles, size_t 
 /* Serializes the members of a group, and the identities of unmeasured ones. */
 static void group(struct sp_pack *k, const struct sp_model *m, struct sp_group *g)
 {
-	bool told = g->unmeasured;
+	bool recorded = g->unmeasured;
 	uint32_t i;
 
 	sp_pack_group(k, g, m->n_processes);
-	sp_pack_bool(k, &told);
-	if (!told)
+	sp_pack_bool(k, &recorded);
+	if (!recorded)
 		return;
 	sp_pack_array(k, &g->unmeasured, g->n, sizeof(*g->unmeasured));
 	for (i = 0; k->reading && !k->failed && i < g->n; i++) {
@@ -258,7 +258,7 @@ static void communicator(struct sp_pack *k, struct sp_model *m, struct sp_comm *
 	sp_pack_bool(k, &c->world);
 	sp_pack_bool(k, &c->incomplete);
 	sp_pack_count(k, &dims);
-	if (k->reading && dims > SP_MOST_DIMENSIONS) {
+	if (k->reading && dims > SP_MAX_DIMENSIONS) {
 		sp_pack_fail(k);
 		dims = 0;
 	}

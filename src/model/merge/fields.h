@@ -14,7 +14,7 @@ void sp_fields_definitions(struct sp_pack *k, struct sp_model *m); /* regions, m
 void sp_fields_process(struct sp_pack *k, struct sp_process *p);   /* does not check indices */
 void sp_fields_children(struct sp_pack *k, struct sp_model *m);
 void sp_fields_location(struct sp_pack *k, struct sp_location *l); /* does not check indices */
-void sp_fields_place(struct sp_pack *k, struct sp_place *p);
+void sp_fields_event_range(struct sp_pack *k, struct sp_event_range *p);
 /* The id tables; ids of MPI and of handles map to themselves. m defines all others. */
 void sp_fields_source(struct sp_pack *k, const struct sp_model *m, struct sp_source *s);
 void sp_fields_handles(struct sp_pack *k, struct sp_io_handle **handles, size_t *n);

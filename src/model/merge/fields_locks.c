@@ -61,7 +61,7 @@ static void wait(struct sp_pack *k, const struct limits *l, struct sp_lock_wait 
 	sp_pack_number(k, w->since);
 }
 
-static void circle(struct sp_pack *k, const struct limits *l, struct sp_lock_circle *c)
+static void cycle(struct sp_pack *k, const struct limits *l, struct sp_lock_cycle *c)
 {
 	size_t n = c->n, i;
 
@@ -80,7 +80,7 @@ static void circle(struct sp_pack *k, const struct limits *l, struct sp_lock_cir
 struct lists {
 	struct sp_lock **locks;
 	struct sp_lock_wait **waits;
-	struct sp_lock_circle **circles;
+	struct sp_lock_cycle **cycles;
 	size_t *n[3];
 };
 
@@ -91,21 +91,21 @@ static void all(struct sp_pack *k, const struct limits *limits, const struct lis
 
 	*of->locks = sp_pack_list(k, *of->locks, of->n[0], sizeof(**of->locks));
 	*of->waits = sp_pack_list(k, *of->waits, of->n[1], sizeof(**of->waits));
-	*of->circles = sp_pack_list(k, *of->circles, of->n[2], sizeof(**of->circles));
+	*of->cycles = sp_pack_list(k, *of->cycles, of->n[2], sizeof(**of->cycles));
 	l.locks = *of->n[0];
 	for (i = 0; i < *of->n[0] && !k->failed; i++)
 		lock(k, &l, &(*of->locks)[i]);
 	for (i = 0; i < *of->n[1] && !k->failed; i++)
 		wait(k, &l, &(*of->waits)[i]);
 	for (i = 0; i < *of->n[2] && !k->failed; i++)
-		circle(k, &l, &(*of->circles)[i]);
+		cycle(k, &l, &(*of->cycles)[i]);
 }
 
 void sp_fields_locks(struct sp_pack *k, struct sp_model *m)
 {
 	const struct limits l = {m->n_regions, m->n_strings, m->n_processes, m->n_locations, 0};
 	const struct lists of = {
-	    &m->locks, &m->lock_waits, &m->lock_circles, {&m->n_locks, &m->n_lock_waits, &m->n_lock_circles}};
+	    &m->locks, &m->lock_waits, &m->lock_cycles, {&m->n_locks, &m->n_lock_waits, &m->n_lock_cycles}};
 
 	all(k, &l, &of);
 }
@@ -114,7 +114,7 @@ void sp_fields_process_locks(struct sp_pack *k, const struct sp_model *m, struct
 {
 	/* all of them belong to one process */
 	const struct limits l = {m->n_regions, m->n_strings, 1, locations, 0};
-	const struct lists of = {&d->locks, &d->waits, &d->circles, {&d->n_locks, &d->n_waits, &d->n_circles}};
+	const struct lists of = {&d->locks, &d->waits, &d->cycles, {&d->n_locks, &d->n_waits, &d->n_cycles}};
 
 	all(k, &l, &of);
 }

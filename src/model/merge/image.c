@@ -79,7 +79,7 @@ static void pack_locations(struct sp_pack *k, struct sp_model *m)
 	}
 	for (i = 0; i < m->n_locations && !k->failed; i++) {
 		sp_fields_location(k, &m->locations[i]);
-		sp_fields_place(k, &m->priv->places[i]);
+		sp_fields_event_range(k, &m->priv->places[i]);
 	}
 }
 

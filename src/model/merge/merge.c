@@ -19,7 +19,7 @@
 #include "model/process.h"
 #include "model/str.h"
 
-enum { MOST_CHILDREN = 31 };
+enum { MAX_CHILDREN = 31 };
 
 /* A neighbour of this rank that is further from the root, with the subtree of ranks below it. */
 struct child {
@@ -35,7 +35,7 @@ struct merge {
 	struct sp_listing list;
 	struct sp_share share;
 	struct sp_deriving deriving;
-	struct child child[MOST_CHILDREN];
+	struct child child[MAX_CHILDREN];
 	int n_children, parent; /* parent: rank, or -1: this is the root */
 	uint32_t own_runs;
 	uint32_t runs;            /* own runs and those of the children */
@@ -194,7 +194,7 @@ static void find_neighbours(struct merge *x)
 			x->parent = rank - mask;
 			break;
 		}
-		if (rank + mask < size && x->n_children < MOST_CHILDREN)
+		if (rank + mask < size && x->n_children < MAX_CHILDREN)
 			x->child[x->n_children++].rank = rank + mask;
 	}
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST = 4400 };
+enum { MAX = 4400 };
 
 static bool is_left(const char *name, const char *as)
 {
@@ -26,7 +26,7 @@ static void remove_left(const char *dir, const char *as)
 {
 	DIR *d = opendir(dir);
 	const struct dirent *entry;
-	char path[MOST];
+	char path[MAX];
 	int fd;
 
 	while (d && (entry = readdir(d))) {
@@ -51,7 +51,7 @@ static int create_locked(char *path, const char *dir, const char *as)
 	int fd;
 
 	for (;;) {
-		snprintf(path, MOST, "%s/%s.XXXXXX", dir, as);
+		snprintf(path, MAX, "%s/%s.XXXXXX", dir, as);
 		fd = mkostemp(path, O_CLOEXEC);
 		if (fd < 0)
 			return -1;
@@ -65,7 +65,7 @@ static int create_locked(char *path, const char *dir, const char *as)
 
 int sp_merge_file_create(struct sp_merge_file *f, const char *dir, const char *as, struct sp_err *e)
 {
-	char path[MOST];
+	char path[MAX];
 	struct stat st;
 
 	f->as = as;
@@ -82,7 +82,7 @@ int sp_merge_file_create(struct sp_merge_file *f, const char *dir, const char *a
 
 int sp_merge_file_open(struct sp_merge_file *f, const char *dir, const char *name, struct sp_err *e)
 {
-	char path[MOST];
+	char path[MAX];
 
 	f->as = SP_IMAGE_NAME;
 	snprintf(f->name, sizeof(f->name), "%s", name);
@@ -93,7 +93,7 @@ int sp_merge_file_open(struct sp_merge_file *f, const char *dir, const char *nam
 
 int sp_merge_file_place(struct sp_merge_file *f, const char *dir, struct sp_err *e)
 {
-	char from[MOST], to[MOST];
+	char from[MAX], to[MAX];
 
 	snprintf(from, sizeof(from), "%s/%s", dir, f->name);
 	snprintf(to, sizeof(to), "%s/%s", dir, f->as);
@@ -105,7 +105,7 @@ int sp_merge_file_place(struct sp_merge_file *f, const char *dir, struct sp_err 
 
 void sp_merge_file_close(struct sp_merge_file *f, const char *dir, bool remove)
 {
-	char path[MOST];
+	char path[MAX];
 
 	if (f->fd >= 0)
 		close(f->fd);

@@ -13,15 +13,15 @@
 #include <unistd.h>
 #include <sys/types.h>
 
-enum { MOST = 16 };
+enum { MAX = 16 };
 #define WORTHWHILE (UINT64_C(64) << 20) /* bytes of raw files; each further process needs at least this share */
 
 struct crew {
 	const struct sp_merge_options *options;
 	int rank, size;
-	int up;         /* socket to the parent rank */
-	int down[MOST]; /* socket to each child rank; -1: not a child */
-	pid_t pid[MOST];
+	int up;        /* socket to the parent rank */
+	int down[MAX]; /* socket to each child rank; -1: not a child */
+	pid_t pid[MAX];
 	bool cancelled;
 };
 
@@ -104,7 +104,7 @@ static int crew_size(const char *dir)
 		bytes += list.files[i].size;
 	n = list.n;
 	sp_listing_free(&list);
-	size = size < MOST ? size : MOST;
+	size = size < MAX ? size : MAX;
 	if (bytes / WORTHWHILE < (uint64_t)size)
 		size = (int)(bytes / WORTHWHILE) + (bytes >= WORTHWHILE);
 	return (size_t)size > n ? (int)n : size > 1 ? size : 1;
@@ -175,11 +175,11 @@ int sp_merge_here(const char *dir, const struct sp_merge_options *o, int process
 	struct sp_links links = {&c, 0, 1, send_bytes, receive_bytes};
 	int rc, i;
 
-	if (c.size > MOST)
-		c.size = MOST;
+	if (c.size > MAX)
+		c.size = MAX;
 	links.size = c.size;
 	memset(c.down, 0xff, sizeof(c.down));
-	rc = fork_crew(&c, dir, MOST * 2) ? 1 : 0;
+	rc = fork_crew(&c, dir, MAX * 2) ? 1 : 0;
 	if (rc == 0)
 		rc = sp_merge(dir, &own, &links, r, e);
 	close_links(&c);

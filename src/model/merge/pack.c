@@ -58,20 +58,20 @@ int sp_pack_end(struct sp_pack *k, struct sp_err *e)
 /* Makes room for n more bytes; NULL: no memory. */
 static char *grow(struct sp_pack *k, size_t n)
 {
-	size_t room;
+	size_t capacity;
 	char *larger;
 
 	if (k->failed)
 		return NULL;
-	if (n > k->room - k->n) {
-		room = (k->n + n) / 2 * 3 + 4096;
-		larger = realloc(k->bytes, room);
+	if (n > k->capacity - k->n) {
+		capacity = (k->n + n) / 2 * 3 + 4096;
+		larger = realloc(k->bytes, capacity);
 		if (!larger) {
 			sp_pack_no_memory(k);
 			return NULL;
 		}
 		k->bytes = larger;
-		k->room = room;
+		k->capacity = capacity;
 	}
 	k->n += n;
 	return k->bytes + k->n - n;
@@ -244,9 +244,9 @@ static void read_map(struct sp_pack *k)
 	for (i = 0; !k->failed && i < map.n; i++)
 		if (map.to[i] == SP_NONE)
 			map.none = true;
-		else if (map.to[i] > map.most)
-			map.most = map.to[i];
-	if (!sp_grow(&k->known, k->n_known, &k->known_room, sizeof(*k->known))) {
+		else if (map.to[i] > map.max)
+			map.max = map.to[i];
+	if (!sp_grow(&k->known, k->n_known, &k->known_capacity, sizeof(*k->known))) {
 		sp_pack_no_memory(k);
 		return;
 	}
@@ -282,7 +282,7 @@ void sp_pack_ids(struct sp_pack *k, struct sp_ids *ids, size_t limit)
 {
 	const struct sp_pack_map *map = pack_map(k, ids->to, ids->n);
 
-	if (map && (map->most > limit || map->none))
+	if (map && (map->max > limit || map->none))
 		sp_pack_fail(k);
 	else if (map)
 		*ids = (struct sp_ids){map->to, map->n};
@@ -292,7 +292,7 @@ void sp_pack_group(struct sp_pack *k, struct sp_group *g, size_t limit)
 {
 	const struct sp_pack_map *map = pack_map(k, g->processes, g->n);
 
-	if (map && (map->n >= SP_NONE || (map->most >= limit && map->most)))
+	if (map && (map->n >= SP_NONE || (map->max >= limit && map->max)))
 		sp_pack_fail(k);
 	else if (map)
 		*g = (struct sp_group){.processes = map->to, .n = (uint32_t)map->n};

@@ -19,16 +19,16 @@ struct sp_pack {
 	struct sp_arena *arena;       /* reading: for new arrays and copies */
 	const char *begin, *at, *end; /* reading; begin is aligned */
 	char *bytes;                  /* writing; the caller takes ownership */
-	size_t n, room;
+	size_t n, capacity;
 	struct sp_arena keys; /* owned; keys of maps */
 	struct sp_intern maps;
 	struct sp_pack_map {
 		uint32_t *to;
 		size_t n;
-		uint32_t most; /* the largest value in it, without SP_NONE */
-		bool none;     /* it contains SP_NONE */
-	} * known;             /* owned; the maps that were read */
-	size_t n_known, known_room;
+		uint32_t max; /* the largest value in it, without SP_NONE */
+		bool none;    /* it contains SP_NONE */
+	} * known;            /* owned; the maps that were read */
+	size_t n_known, known_capacity;
 };
 
 void sp_pack_write(struct sp_pack *k); /* starts writing */

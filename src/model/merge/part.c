@@ -30,7 +30,7 @@ struct part {
 };
 
 /* Serializes a count. Reading: allocates a table of that length, to be freed with free(). Returns the count. */
-static size_t pack_table(struct sp_pack *k, void *table, size_t *n, size_t *room, size_t size)
+static size_t pack_table(struct sp_pack *k, void *table, size_t *n, size_t *capacity, size_t size)
 {
 	void **to = table;
 
@@ -39,14 +39,14 @@ static size_t pack_table(struct sp_pack *k, void *table, size_t *n, size_t *room
 		*to = k->failed ? NULL : calloc(*n + 1, size);
 		if (!*to && !k->failed)
 			sp_pack_no_memory(k);
-		*n = *room = *to ? *n : 0;
+		*n = *capacity = *to ? *n : 0;
 	}
 	return *n;
 }
 
 static void pack_comms(struct sp_pack *k, struct sp_mpi_defs *d)
 {
-	size_t n = pack_table(k, &d->comms, &d->n_comms, &d->comm_room, sizeof(*d->comms)), i;
+	size_t n = pack_table(k, &d->comms, &d->n_comms, &d->comm_capacity, sizeof(*d->comms)), i;
 
 	for (i = 0; i < n; i++) {
 		struct sp_comm_def *c = &d->comms[i];
@@ -55,7 +55,7 @@ static void pack_comms(struct sp_pack *k, struct sp_mpi_defs *d)
 		sp_pack_number(k, c->order);
 		sp_pack_number(k, c->flags);
 		sp_pack_number(k, c->c);
-		sp_pack_bool(k, &c->told);
+		sp_pack_bool(k, &c->recorded);
 		sp_pack_str(k, &c->name);
 		sp_pack_str(k, &c->members);
 		sp_pack_str(k, &c->remote);
@@ -67,7 +67,7 @@ static void pack_comms(struct sp_pack *k, struct sp_mpi_defs *d)
 
 static void pack_wins(struct sp_pack *k, struct sp_mpi_defs *d)
 {
-	size_t n = pack_table(k, &d->wins, &d->n_wins, &d->win_room, sizeof(*d->wins)), i;
+	size_t n = pack_table(k, &d->wins, &d->n_wins, &d->win_capacity, sizeof(*d->wins)), i;
 
 	for (i = 0; i < n; i++) {
 		sp_pack_number(k, d->wins[i].id);
@@ -84,7 +84,7 @@ static void pack_mpi(struct sp_pack *k, struct sp_mpi_defs *d)
 
 	pack_comms(k, d);
 	pack_wins(k, d);
-	n = pack_table(k, &d->groups, &d->n_groups, &d->group_room, sizeof(*d->groups));
+	n = pack_table(k, &d->groups, &d->n_groups, &d->group_capacity, sizeof(*d->groups));
 	for (i = 0; i < n; i++) {
 		sp_pack_number(k, d->groups[i].id);
 		sp_pack_number(k, d->groups[i].order);
@@ -96,12 +96,12 @@ static void pack_mpi(struct sp_pack *k, struct sp_mpi_defs *d)
 
 static void pack_children(struct sp_pack *k, struct sp_children_defs *v)
 {
-	size_t n = pack_table(k, &v->p, &v->n, &v->room, sizeof(*v->p)), i;
+	size_t n = pack_table(k, &v->p, &v->n, &v->capacity, sizeof(*v->p)), i;
 
 	for (i = 0; i < n; i++) {
 		sp_pack_number(k, v->p[i].pid);
 		sp_pack_number(k, v->p[i].flags);
-		sp_pack_number(k, v->p[i].said);
+		sp_pack_number(k, v->p[i].record);
 		sp_pack_str(k, &v->p[i].command);
 	}
 }
@@ -122,7 +122,7 @@ static void pack_loading(struct sp_pack *k, struct sp_loading *l)
 	}
 	for (i = 0; i < n && !k->failed; i++) {
 		sp_fields_location(k, &l->locations[i]);
-		sp_fields_place(k, &l->places[i]);
+		sp_fields_event_range(k, &l->places[i]);
 	}
 	sp_pack_array(k, &l->begins, n, sizeof(*l->begins));
 	sp_pack_number(k, l->mono);
@@ -421,7 +421,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 
 /* Whether a problem is already reported: several ranks may report the same object file. Problems of raw files are
  * always different. */
-static bool said(const struct sp_model *m, size_t before, const char *text)
+static bool record(const struct sp_model *m, size_t before, const char *text)
 {
 	size_t i;
 
@@ -442,7 +442,7 @@ static void add_problems(struct sp_pack *k, struct sp_model *m)
 	sp_pack_count(k, &n);
 	for (i = 0; i < n && !k->failed; i++) {
 		sp_pack_str(k, &text);
-		if (!k->failed && !said(m, before, text.p))
+		if (!k->failed && !record(m, before, text.p))
 			sp_model_add_problem(m, text.p);
 	}
 }

@@ -66,19 +66,19 @@ static int remember(struct sp_share *s, struct sp_loading *l)
 	void *larger;
 	uint32_t i;
 
-	if (s->n_files == s->file_room) {
-		larger = realloc(s->files, (s->file_room * 2 + 64) * sizeof(*s->files));
+	if (s->n_files == s->file_capacity) {
+		larger = realloc(s->files, (s->file_capacity * 2 + 64) * sizeof(*s->files));
 		if (!larger)
 			return -1;
 		s->files = larger;
-		s->file_room = s->file_room * 2 + 64;
+		s->file_capacity = s->file_capacity * 2 + 64;
 	}
-	if (n > s->run_room - s->n_runs) {
-		larger = realloc(s->runs, ((size_t)s->run_room * 2 + n + 64) * sizeof(*s->runs));
+	if (n > s->run_capacity - s->n_runs) {
+		larger = realloc(s->runs, ((size_t)s->run_capacity * 2 + n + 64) * sizeof(*s->runs));
 		if (!larger)
 			return -1;
 		s->runs = larger;
-		s->run_room = s->run_room * 2 + n + 64;
+		s->run_capacity = s->run_capacity * 2 + n + 64;
 	}
 	s->files[s->n_files++] = (struct sp_share_file){.at = s->aside_bytes,
 	                                                .rows = s->b.m->n_values,
@@ -109,8 +109,8 @@ static int put_aside(struct sp_share *s, struct sp_loading *l, struct sp_err *e)
 		return -1;
 	s->aside_bytes += bytes + metrics;
 	s->rows += n;
-	if (n > s->most_rows)
-		s->most_rows = n;
+	if (n > s->max_rows)
+		s->max_rows = n;
 	b->m->n_values = 0;
 	return 0;
 }
@@ -170,28 +170,28 @@ static int read_at(int fd, void *p, size_t n, uint64_t at, struct sp_err *e)
 	return 0;
 }
 
-/* Reads the rows of a file back into the builder, with the paths and metrics of the merged result. room: buffer for the
+/* Reads the rows of a file back into the builder, with the paths and metrics of the merged result. buffer: for the
  * metrics. */
-static int read_file(struct sp_share *s, const struct sp_share_file *f, const struct sp_share_whole *w, uint64_t *room,
-                     struct sp_err *e)
+static int read_file(struct sp_share *s, const struct sp_share_file *f, const struct sp_share_whole *w,
+                     uint64_t *buffer, struct sp_err *e)
 {
 	struct sp_model *m = s->b.m;
 	const size_t bytes = f->rows * sizeof(struct sp_row), width = m->n_metrics;
 	size_t i, k;
 
 	if (read_at(s->aside, m->values, bytes, f->at, e) ||
-	    read_at(s->aside, room, f->rows * f->n_metrics * sizeof(*room), f->at + bytes, e))
+	    read_at(s->aside, buffer, f->rows * f->n_metrics * sizeof(*buffer), f->at + bytes, e))
 		return -1;
 	/* rows that were read back need no disk space any more; if this fails, the space is released at the end */
 	fallocate(s->aside, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->at,
-	          (off_t)(bytes + f->rows * f->n_metrics * sizeof(*room)));
+	          (off_t)(bytes + f->rows * f->n_metrics * sizeof(*buffer)));
 	for (i = 0; w->paths && i < f->rows; i++)
 		m->values[i].path = w->paths[m->values[i].path];
 	if (width)
 		memset(m->row_metrics, 0, f->rows * width * sizeof(*m->row_metrics));
 	for (i = 0; i < f->rows; i++)
 		for (k = 0; k < f->n_metrics; k++)
-			m->row_metrics[i * width + (w->metrics ? w->metrics[k] : k)] = room[i * f->n_metrics + k];
+			m->row_metrics[i * width + (w->metrics ? w->metrics[k] : k)] = buffer[i * f->n_metrics + k];
 	return 0;
 }
 
@@ -222,7 +222,7 @@ static int write_run(struct sp_share *s, struct sp_deriving *d, struct sp_share_
 int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_share_whole *w, struct sp_err *e)
 {
 	struct sp_builder *b = &s->b;
-	uint64_t at = w->first_row, *room;
+	uint64_t at = w->first_row, *buffer;
 	const struct sp_share_file *f;
 	uint32_t i;
 	int rc = 0;
@@ -232,12 +232,12 @@ int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_sh
 	free(b->priv->row_metrics);
 	b->priv->rows = b->m->values = NULL;
 	b->priv->row_metrics = b->m->row_metrics = NULL;
-	b->priv->row_room = b->m->n_values = 0;
-	room = malloc((s->most_rows * b->m->n_metrics + 1) * sizeof(*room));
-	if (!room || sp_rows_reserve(b, s->most_rows + 1))
+	b->priv->row_capacity = b->m->n_values = 0;
+	buffer = malloc((s->max_rows * b->m->n_metrics + 1) * sizeof(*buffer));
+	if (!buffer || sp_rows_reserve(b, s->max_rows + 1))
 		rc = sp_model_no_memory(e);
 	for (f = s->files; f < s->files + s->n_files && rc == 0; f++) {
-		rc = read_file(s, f, w, room, e);
+		rc = read_file(s, f, w, buffer, e);
 		for (i = f->first_run; i < f->first_run + f->runs && rc == 0; i++) {
 			rc = write_run(s, d, &s->runs[i], at, w, e);
 			at += s->runs[i].values;
@@ -245,7 +245,7 @@ int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_sh
 		if (rc == 0 && s->options->progress && s->options->progress(s->options->arg, s->done, s->total))
 			rc = sp_fail(e, ECANCELED, "interrupted");
 	}
-	free(room);
+	free(buffer);
 	b->m->n_values = 0;
 	return rc;
 }

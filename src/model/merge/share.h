@@ -32,10 +32,10 @@ struct sp_share {
 	int aside;            /* descriptor of an unnamed temporary file; a small one is in memory */
 	uint64_t aside_bytes;
 	struct sp_share_file *files; /* owned */
-	size_t n_files, file_room;
+	size_t n_files, file_capacity;
 	struct sp_share_run *runs; /* owned; in the order of files */
-	uint32_t n_runs, run_room;
-	uint64_t rows, most_rows; /* rows of all files, maximum of one file */
+	uint32_t n_runs, run_capacity;
+	uint64_t rows, max_rows; /* rows of all files, maximum of one file */
 };
 
 /* The merged result, as the root completed it. */

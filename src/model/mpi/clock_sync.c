@@ -18,7 +18,7 @@
 
 /* Maximum drift between the clocks of two machines. If the measurement is less exact than this, and the drift it finds
  * is within its error, only the offset is taken from it; the rate is better taken from the machines' own clocks. */
-#define MOST_DRIFT 1e-4
+#define MAX_DRIFT 1e-4
 
 /* A process of a host whose clock is corrected, and the correction. */
 struct anchor {
@@ -86,7 +86,7 @@ static bool find_line(const struct sp_loading *l, const struct sp_clock *zero, d
 	if (!(width > 0) || !(measured > own->ns / 2 && measured < own->ns * 2))
 		return false;
 	doubt = ((double)s[0].error + (double)s[1].error) / width;
-	if (doubt <= MOST_DRIFT || fabs(measured / own->ns - 1) > doubt) {
+	if (doubt <= MAX_DRIFT || fabs(measured / own->ns - 1) > doubt) {
 		*rate = measured;
 		return true;
 	}
@@ -117,10 +117,10 @@ static void correct(struct clocks *k, struct sp_loading *l, const struct sp_load
  * clock. */
 static void follow(const struct anchor *a, struct sp_loading *l, uint64_t real)
 {
-	const int64_t apart = (int64_t)((real - l->mono) - (a->l->unmoved - a->l->mono));
+	const int64_t difference = (int64_t)((real - l->mono) - (a->l->unmoved - a->l->mono));
 
 	/* the same limit as between all processes of a host */
-	if (!real || apart >= INT64_C(1000000000) || apart <= -INT64_C(1000000000))
+	if (!real || difference >= INT64_C(1000000000) || difference <= -INT64_C(1000000000))
 		return;
 	l->real = a->l->real + (uint64_t)(int64_t)llround((double)(int64_t)(l->mono - a->l->mono) * a->rate);
 	l->source->clock.ns *= a->rate;

@@ -37,14 +37,14 @@ void *sp_list_add(struct sp_list *l, size_t size)
 {
 	char *larger;
 
-	if (l->n == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
+	if (l->n == l->capacity) {
+		size_t capacity = l->capacity ? l->capacity * 2 : 64;
 
-		larger = l->n < UINT32_MAX - 1 ? realloc(l->p, room * size) : NULL;
+		larger = l->n < UINT32_MAX - 1 ? realloc(l->p, capacity * size) : NULL;
 		if (!larger)
 			return NULL;
 		l->p = larger;
-		l->room = room;
+		l->capacity = capacity;
 	}
 	larger = (char *)l->p + l->n++ * size;
 	return memset(larger, 0, size);

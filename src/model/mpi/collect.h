@@ -17,7 +17,7 @@
 /* A growing array; the caller passes the size of an element. */
 struct sp_list {
 	void *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 /* Adds one zeroed element; NULL: no memory. */
 void *sp_list_add(struct sp_list *l, size_t size);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Maximum size of an MPI_COMM_WORLD; more is damage. */
-enum { MOST_RANKS = 1 << 22 };
+enum { MAX_RANKS = 1 << 22 };
 
 void sp_mpi_defs_free(struct sp_mpi_defs *d)
 {
@@ -35,7 +35,7 @@ static int add_comm(struct sp_builder *b, struct sp_loading *l, const struct sp_
 	struct sp_mpi_defs *m = &l->mpi;
 	struct sp_comm_def *p;
 
-	if (!sp_grow(&m->comms, m->n_comms, &m->comm_room, sizeof(*p)))
+	if (!sp_grow(&m->comms, m->n_comms, &m->comm_capacity, sizeof(*p)))
 		return -1;
 	p = &m->comms[m->n_comms];
 	*p = *def;
@@ -55,7 +55,7 @@ static int comm(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_
 
 	if (part[1].n == sizeof(def.c)) {
 		memcpy(&def.c, part[1].p, sizeof(def.c));
-		def.told = true;
+		def.recorded = true;
 	} else if (part[1].n) {
 		sp_raw_report(l->source->raw, at, "communicator %" PRIu32 " is damaged", d->a);
 	}
@@ -71,7 +71,7 @@ static int cart(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_
 {
 	const size_t dimensions = part[1].n / 8;
 
-	if (part[1].n != dimensions * 8 || part[2].n != dimensions * 4 || dimensions > SP_MOST_DIMENSIONS) {
+	if (part[1].n != dimensions * 8 || part[2].n != dimensions * 4 || dimensions > SP_MAX_DIMENSIONS) {
 		sp_raw_report(l->source->raw, at, "the topology of communicator %" PRIu32 " is damaged", d->a);
 		return 0;
 	}
@@ -84,7 +84,7 @@ static int win(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_d
 	struct sp_mpi_defs *m = &l->mpi;
 	struct sp_win_def *p;
 
-	if (!sp_grow(&m->wins, m->n_wins, &m->win_room, sizeof(*p)))
+	if (!sp_grow(&m->wins, m->n_wins, &m->win_capacity, sizeof(*p)))
 		return -1;
 	p = &m->wins[m->n_wins];
 	*p = (struct sp_win_def){.id = d->a, .order = (uint32_t)m->n_wins++, .comm = d->b};
@@ -101,7 +101,7 @@ static int group(struct sp_builder *b, struct sp_loading *l, const struct sp_raw
 		sp_raw_report(l->source->raw, at, "the members of group %" PRIu32 " are damaged", d->a);
 		return 0;
 	}
-	if (!sp_grow(&m->groups, m->n_groups, &m->group_room, sizeof(*p)))
+	if (!sp_grow(&m->groups, m->n_groups, &m->group_capacity, sizeof(*p)))
 		return -1;
 	p = &m->groups[m->n_groups];
 	*p = (struct sp_group_def){.id = d->a, .order = (uint32_t)m->n_groups++};
@@ -147,9 +147,9 @@ static void replace(struct sp_str *old, const struct sp_str *by)
 static void merge_comm(struct sp_comm_def *to, const struct sp_comm_def *d)
 {
 	to->flags |= d->flags;
-	if (d->told)
+	if (d->recorded)
 		to->c = d->c;
-	to->told |= d->told;
+	to->recorded |= d->recorded;
 	replace(&to->name, &d->name);
 	replace(&to->members, &d->members);
 	replace(&to->remote, &d->remote);
@@ -171,7 +171,7 @@ static void each_once(struct sp_mpi_defs *m)
 			m->comms[n++] = m->comms[i];
 	m->n_comms = n;
 	for (i = 0; i < n && !m->self; i++)
-		if (m->comms[i].told && (m->comms[i].flags & SP_RAW_COMM_SELF))
+		if (m->comms[i].recorded && (m->comms[i].flags & SP_RAW_COMM_SELF))
 			m->self = &m->comms[i];
 	if (m->n_wins)
 		qsort(m->wins, m->n_wins, sizeof(*m->wins), compare_ids);
@@ -213,7 +213,7 @@ void sp_build_mpi_process(struct sp_loading *l)
 	p->rank = p->world_index = SP_NONE;
 	some = meta_number(p, "mpi_world", 16, &world);
 	all = meta_number(p, "mpi_rank", 10, &rank) & meta_number(p, "mpi_size", 10, &size) & some;
-	if (all && world && size <= MOST_RANKS && rank < size) {
+	if (all && world && size <= MAX_RANKS && rank < size) {
 		p->world = world;
 		p->rank = (uint32_t)rank;
 		p->ranks = (uint32_t)size;

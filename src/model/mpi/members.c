@@ -68,9 +68,9 @@ static int collect_worlds(struct sp_members *x)
 		else if (last->ranks.n < w->ranks.n)
 			last->ranks.n = w->ranks.n;
 	}
-	x->most = m->n_processes;
+	x->limit = m->n_processes;
 	for (i = 0; i < x->n_worlds; i++) {
-		x->most += x->worlds[i].ranks.n;
+		x->limit += x->worlds[i].ranks.n;
 		if (sp_members_alloc(x, &x->worlds[i].ranks, x->worlds[i].ranks.n))
 			return -1;
 	}
@@ -163,7 +163,7 @@ static int read_runs(struct sp_members *x, const struct sp_str *runs, struct sp_
 
 	for (i = 0; i < n; i++)
 		all += run_at(runs, i).count;
-	if (all > x->most)
+	if (all > x->limit)
 		return 1;
 	if (sp_members_alloc(x, &out->g, (uint32_t)all))
 		return -1;
@@ -179,7 +179,7 @@ static int read_runs(struct sp_members *x, const struct sp_str *runs, struct sp_
 	return out->complete ? 0 : name_unmeasured(x, runs, &out->g);
 }
 
-int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out)
+int sp_members_recorded(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out)
 {
 	const size_t known = x->lists.n;
 	const uint32_t id = sp_intern(&x->lists, runs->p, runs->n);
@@ -198,7 +198,7 @@ int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_m
 		*out = (struct sp_member_list){.complete = false};
 	if (id < known)
 		return rc; /* each process gets a separate list, to which it adds what it knows */
-	if (!sp_grow(&x->list, id, &x->list_room, sizeof(*x->list)))
+	if (!sp_grow(&x->list, id, &x->list_capacity, sizeof(*x->list)))
 		return -1;
 	x->list[id] = *out;
 	return rc;

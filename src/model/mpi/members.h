@@ -20,10 +20,10 @@ struct sp_members {
 		struct sp_group ranks;
 	} * worlds; /* owned; sorted by id */
 	size_t n_worlds;
-	uint64_t most;               /* maximum number of members of a group */
+	uint64_t limit;              /* maximum number of members of a group */
 	struct sp_intern lists;      /* keys: member lists as recorded */
 	struct sp_member_list *list; /* owned */
-	size_t list_room;
+	size_t list_capacity;
 };
 
 /* Finds the model's worlds. Returns 0, or -1: no memory. */
@@ -35,6 +35,6 @@ int sp_members_alloc(const struct sp_members *x, struct sp_group *g, uint32_t n)
 
 /* Decodes the members from runs of struct sp_raw_ranks. Complete lists with equal runs share one array. Returns 0, 1 if
  * the runs are invalid, or -1: no memory. */
-int sp_members_told(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out);
+int sp_members_recorded(struct sp_members *x, const struct sp_str *runs, struct sp_member_list *out);
 
 #endif

@@ -136,12 +136,12 @@ static bool fits(const struct sp_messages *x, const struct channel *c, const str
  * none of the next ones fits. */
 static void leave_out(struct sp_messages *x, struct channel *c)
 {
-	enum { LOOK = 64 };
+	enum { SEARCH = 64 };
 	const bool more_sends = c->m_end - c->m > c->r_end - c->r;
 	bool send = false, receive = false;
 	int i;
 
-	for (i = 1; i <= LOOK && !send && !receive; i++) {
+	for (i = 1; i <= SEARCH && !send && !receive; i++) {
 		send = i < c->m_end - c->m && fits(x, c, c->m + i, c->r);
 		receive = i < c->r_end - c->r && fits(x, c, c->m, c->r + i);
 	}

@@ -39,9 +39,9 @@ struct merging {
 	struct sp_model *m;
 	struct sp_intern keys;
 	uint32_t *of; /* owned; table from keys to communicators + 1 */
-	size_t of_room;
+	size_t of_capacity;
 	struct building *comms; /* owned */
-	size_t n_comms, comm_room;
+	size_t n_comms, comm_capacity;
 };
 
 /* The number of a key; SP_INTERN_FAILED: no memory. */
@@ -50,14 +50,14 @@ static uint32_t key_number(struct merging *x, const uint64_t key[3])
 	uint32_t n = sp_intern(&x->keys, (const char *)key, 3 * sizeof(*key));
 	uint32_t *larger;
 
-	if (n == SP_INTERN_FAILED || n < x->of_room)
+	if (n == SP_INTERN_FAILED || n < x->of_capacity)
 		return n;
-	larger = realloc(x->of, (x->of_room * 2 + 64) * sizeof(*larger));
+	larger = realloc(x->of, (x->of_capacity * 2 + 64) * sizeof(*larger));
 	if (!larger)
 		return SP_INTERN_FAILED;
-	memset(larger + x->of_room, 0, (x->of_room + 64) * sizeof(*larger));
+	memset(larger + x->of_capacity, 0, (x->of_capacity + 64) * sizeof(*larger));
 	x->of = larger;
-	x->of_room = x->of_room * 2 + 64;
+	x->of_capacity = x->of_capacity * 2 + 64;
 	return n;
 }
 
@@ -80,7 +80,7 @@ static struct building *comm_of(const struct merging *x, uint32_t process, uint3
 
 static int new_comm(struct merging *x, uint32_t process, const struct sp_comm_def *d)
 {
-	if (!sp_grow(&x->comms, x->n_comms, &x->comm_room, sizeof(*x->comms)))
+	if (!sp_grow(&x->comms, x->n_comms, &x->comm_capacity, sizeof(*x->comms)))
 		return -1;
 	x->comms[x->n_comms++] = (struct building){.c = {.name = {"", 0},
 	                                                 .parent = SP_NONE,
@@ -96,14 +96,14 @@ static int new_comm(struct merging *x, uint32_t process, const struct sp_comm_de
 /* An intercommunicator may connect two worlds, and has the same key in both. */
 static int join_worlds(struct merging *x, uint32_t process, const struct sp_comm_def *d, uint32_t key)
 {
-	const struct sp_str *told[] = {&d->members, &d->remote};
+	const struct sp_str *recorded[] = {&d->members, &d->remote};
 	struct sp_raw_ranks r;
 	uint32_t other;
 	size_t i, at;
 
 	for (i = 0; i < 2; i++)
-		for (at = 0; at < told[i]->n; at += sizeof(r)) {
-			memcpy(&r, told[i]->p + at, sizeof(r));
+		for (at = 0; at < recorded[i]->n; at += sizeof(r)) {
+			memcpy(&r, recorded[i]->p + at, sizeof(r));
 			if (r.world == 0 || r.world == x->m->processes[process].world)
 				continue;
 			other = key_number(x, (uint64_t[3]){1, r.world, d->c.id});
@@ -140,7 +140,7 @@ static int join(struct merging *x, uint32_t process, const struct sp_comm_def *d
 {
 	uint32_t key;
 
-	if (!d->told || !(d->flags & SP_RAW_COMM_INTER) || x->m->processes[process].world == 0)
+	if (!d->recorded || !(d->flags & SP_RAW_COMM_INTER) || x->m->processes[process].world == 0)
 		return 0;
 	key = key_of(x, process, d);
 	return key == SP_INTERN_FAILED ? -1 : join_worlds(x, process, d, key);
@@ -165,7 +165,7 @@ static int identify(struct merging *x, uint32_t process, const struct sp_comm_de
 		if (!s->sides || make_table(&s->comms, defs->comms[defs->n_comms - 1].id))
 			return -1;
 	}
-	if (!d->told) {
+	if (!d->recorded) {
 		sp_model_problem(x->m, "raw/%s: communicator %" PRIu32 " has a name or a topology, but no ranks",
 		                 x->m->processes[process].file.p, d->id);
 		return 0;
@@ -191,8 +191,8 @@ static bool same(const struct side *a, const struct sp_group *g)
 
 /* Decodes the recorded members of a side with `size` members; out->there is false if they are invalid. Returns 0, or
  * -1: no memory. */
-static int told_side(struct merging *x, uint32_t process, const struct sp_comm_def *d, const struct sp_str *runs,
-                     uint32_t size, struct side *out)
+static int recorded_side(struct merging *x, uint32_t process, const struct sp_comm_def *d, const struct sp_str *runs,
+                         uint32_t size, struct side *out)
 {
 	struct sp_member_list list;
 	int rc;
@@ -200,7 +200,7 @@ static int told_side(struct merging *x, uint32_t process, const struct sp_comm_d
 	*out = (struct side){.there = false};
 	if (runs->n == 0)
 		return 0;
-	rc = sp_members_told(&x->members, runs, &list);
+	rc = sp_members_recorded(&x->members, runs, &list);
 	if (rc < 0)
 		return -1;
 	*out = (struct side){list.g, rc == 0 && list.g.n == size, false, list.complete};
@@ -218,13 +218,13 @@ static int take_members(struct merging *x, uint32_t process, const struct sp_com
 
 	if (!c || (d->members.n == 0 && d->remote.n == 0))
 		return 0;
-	if (told_side(x, process, d, &d->members, d->c.size, &mine))
+	if (recorded_side(x, process, d, &d->members, d->c.size, &mine))
 		return -1;
 	if (mine.there && !c->c.inter && !c->side[0].there)
 		c->side[0] = mine;
 	if (!c->c.inter)
 		return 0;
-	if (told_side(x, process, d, &d->remote, d->c.remote_size, &other))
+	if (recorded_side(x, process, d, &d->remote, d->c.remote_size, &other))
 		return -1;
 	mine.own = true;
 	at = mine.there && !same(&c->side[0], &mine.g) && (same(&c->side[1], &mine.g) || c->side[0].own);
@@ -312,7 +312,7 @@ static int claim(struct merging *x, uint32_t process, const struct sp_comm_def *
 		return 0;
 	if (d->c.rank < d->c.size && c->c.inter)
 		at = find_side(c, process, d);
-	if (at < 0 || d->c.rank >= d->c.size || d->c.size > x->members.most || d->c.remote_size > x->members.most ||
+	if (at < 0 || d->c.rank >= d->c.size || d->c.size > x->members.limit || d->c.remote_size > x->members.limit ||
 	    (c->side[at].there && c->side[at].g.n != d->c.size)) {
 		misfit(x, process, d);
 		source->comms.to[d->id] = 0;
@@ -456,7 +456,7 @@ static int add_groups(struct merging *x, uint32_t process, struct sp_intern *kno
 		if (id == SP_INTERN_FAILED)
 			return -1;
 		if (id == m->n_groups) {
-			rc = sp_members_told(&x->members, &d->members, &list);
+			rc = sp_members_recorded(&x->members, &d->members, &list);
 			if (rc < 0)
 				return -1;
 			if (rc)

@@ -19,23 +19,23 @@ enum { SPARE_HANDLES = 65536 }; /* limit of handles whose creation was not recor
 struct scanning {
 	struct sp_builder *b;
 	struct sp_source *s;
-	uint64_t most; /* limit of handle numbers: every handle has an event, so a larger number is damage */
-	size_t room, handle_room;
+	uint64_t limit; /* limit of handle numbers: every handle has an event, so a larger number is damage */
+	size_t capacity, handle_capacity;
 };
 
 static int grow_handles(struct scanning *x, uint64_t handle)
 {
 	struct sp_ids *ids = &x->s->handles;
-	size_t room = handle + handle / 2 + 64;
+	size_t capacity = handle + handle / 2 + 64;
 	uint32_t *to;
 
-	if (handle >= x->handle_room) {
-		to = realloc(ids->to, room * sizeof(*to));
+	if (handle >= x->handle_capacity) {
+		to = realloc(ids->to, capacity * sizeof(*to));
 		if (!to)
 			return -1;
-		memset(to + x->handle_room, 0, (room - x->handle_room) * sizeof(*to));
+		memset(to + x->handle_capacity, 0, (capacity - x->handle_capacity) * sizeof(*to));
 		ids->to = to;
-		x->handle_room = room;
+		x->handle_capacity = capacity;
 	}
 	if (handle >= ids->n)
 		ids->n = handle + 1;
@@ -52,9 +52,9 @@ static struct sp_io_handle *find(struct scanning *x, uint64_t handle)
 		return NULL;
 	if (s->handles.to[handle])
 		return &s->io_handles[s->handles.to[handle] - 1];
-	if (s->n_io_handles == x->room) {
-		x->room = x->room * 2 + 64;
-		larger = realloc(s->io_handles, x->room * sizeof(*larger));
+	if (s->n_io_handles == x->capacity) {
+		x->capacity = x->capacity * 2 + 64;
+		larger = realloc(s->io_handles, x->capacity * sizeof(*larger));
 		if (!larger)
 			return NULL;
 		s->io_handles = larger;
@@ -70,7 +70,7 @@ static int scan_event(struct scanning *x, uint32_t what, const uint64_t *payload
 	const struct sp_intern_entry *path;
 	struct sp_io_handle *h;
 
-	if (what < SP_RAW_X_IO_CREATE || what > SP_RAW_X_IO_COMPLETE || words == 0 || payload[0] > x->most)
+	if (what < SP_RAW_X_IO_CREATE || what > SP_RAW_X_IO_COMPLETE || words == 0 || payload[0] > x->limit)
 		return 0;
 	h = find(x, payload[0]);
 	if (!h)
@@ -85,7 +85,7 @@ static int scan_event(struct scanning *x, uint32_t what, const uint64_t *payload
 			h->path = (struct sp_str){path->p, path->n};
 		}
 	}
-	if (what == SP_RAW_X_IO_DUP && words >= 2 && payload[1] <= x->most && payload[1] != payload[0]) {
+	if (what == SP_RAW_X_IO_DUP && words >= 2 && payload[1] <= x->limit && payload[1] != payload[0]) {
 		h = find(x, payload[1]);
 		if (!h)
 			return -1;
@@ -113,7 +113,7 @@ static int scan(struct scanning *x, const uint64_t *w, size_t n)
 	return 0;
 }
 
-static int scan_thread(struct scanning *x, const struct sp_raw_thread *t, uint64_t **room)
+static int scan_thread(struct scanning *x, const struct sp_raw_thread *t, uint64_t **buffer)
 {
 	const struct sp_raw_file *f = x->s->raw;
 	const struct sp_raw_part *p = f->parts + t->events.first, *end = p + t->events.count;
@@ -122,7 +122,7 @@ static int scan_thread(struct scanning *x, const struct sp_raw_thread *t, uint64
 	size_t n;
 
 	for (; p < end; p++) {
-		words = sp_raw_words(f, p, room, &n, &e);
+		words = sp_raw_words(f, p, buffer, &n, &e);
 		if (words ? scan(x, words, n) : e.code == ENOMEM)
 			return -1;
 		sp_raw_forget(f, p);
@@ -152,18 +152,18 @@ static void follow_copies(struct sp_source *s)
 
 int sp_build_io(struct sp_builder *b, struct sp_loading *l)
 {
-	struct scanning x = {.b = b, .s = l->source, .most = SPARE_HANDLES};
-	uint64_t *room = NULL;
+	struct scanning x = {.b = b, .s = l->source, .limit = SPARE_HANDLES};
+	uint64_t *buffer = NULL;
 	size_t i;
 	int rc = 0;
 
 	if (!l->source->has_io)
 		return 0;
 	for (i = 0; i < l->process.locations; i++)
-		x.most += l->places[i].words;
+		x.limit += l->places[i].words;
 	for (i = 0; i < l->process.locations && rc == 0; i++)
-		rc = scan_thread(&x, &l->source->raw->threads[i], &room);
-	free(room);
+		rc = scan_thread(&x, &l->source->raw->threads[i], &buffer);
+	free(buffer);
 	follow_copies(l->source);
 	return rc;
 }

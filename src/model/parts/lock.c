@@ -28,7 +28,7 @@ int sp_build_lock_record(struct sp_loading *l, const struct sp_str *text)
 {
 	struct sp_lock_defs *d = &l->locks;
 
-	if (!sp_grow(&d->records, d->n_records, &d->record_room, sizeof(*d->records)))
+	if (!sp_grow(&d->records, d->n_records, &d->record_capacity, sizeof(*d->records)))
 		return -1;
 	d->records[d->n_records++] = *text;
 	return 0;
@@ -223,15 +223,15 @@ static int read_circles(struct reading *r, struct sp_lock_defs *d)
 {
 	size_t i, k;
 
-	d->circles = sp_arena_zalloc(&r->b->priv->arena, d->n_records, sizeof(*d->circles));
-	if (!d->circles)
+	d->cycles = sp_arena_zalloc(&r->b->priv->arena, d->n_records, sizeof(*d->cycles));
+	if (!d->cycles)
 		return -1;
 	for (i = 0; i < d->n_records; i++) {
 		const size_t n = d->records[i].n / sizeof(struct sp_raw_deadlock);
-		struct sp_lock_circle *c = &d->circles[d->n_circles];
+		struct sp_lock_cycle *c = &d->cycles[d->n_cycles];
 		struct sp_raw_deadlock raw;
 
-		*c = (struct sp_lock_circle){.interrupted = true, .n = (uint32_t)n};
+		*c = (struct sp_lock_cycle){.interrupted = true, .n = (uint32_t)n};
 		c->links = sp_arena_zalloc(&r->b->priv->arena, n, sizeof(*c->links));
 		if (!c->links)
 			return -1;
@@ -244,7 +244,7 @@ static int read_circles(struct reading *r, struct sp_lock_defs *d)
 				break;
 		}
 		if (n && k == n)
-			d->n_circles++;
+			d->n_cycles++;
 		else
 			sp_raw_report(r->f, 0, "the record of a deadlock is damaged");
 	}
@@ -260,7 +260,7 @@ int sp_build_lock_process(struct sp_builder *b, struct sp_loading *l)
 	sp_stack_reader_open(&r.stacks, b, l);
 	rc = read_locks(&r, d) || read_waits(&r, d) || read_circles(&r, d) ? -1 : 0;
 	sp_lock_defs_free(d);
-	d->n_records = d->record_room = 0;
+	d->n_records = d->record_capacity = 0;
 	return rc;
 }
 
@@ -358,10 +358,10 @@ static void place_process(struct sp_model *m, const struct sp_loading *l, uint32
 		w->longest = sp_clock_length(c, w->longest);
 		w->since = w->open ? sp_clock_ns(c, w->since) : 0;
 	}
-	for (i = 0; i < d->n_circles; i++) {
-		struct sp_lock_circle *o = &m->lock_circles[m->n_lock_circles++];
+	for (i = 0; i < d->n_cycles; i++) {
+		struct sp_lock_cycle *o = &m->lock_cycles[m->n_lock_cycles++];
 
-		*o = d->circles[i];
+		*o = d->cycles[i];
 		o->process = process;
 		for (k = 0; k < o->n; k++) {
 			place(&o->links[k].location, first);
@@ -407,14 +407,14 @@ static void follow(const struct sp_model *m, const uint32_t *open, uint32_t from
 static int add_circle(struct sp_builder *b, const uint32_t *open, uint32_t first, uint32_t n)
 {
 	struct sp_model *m = b->m;
-	struct sp_lock_circle *c = &m->lock_circles[m->n_lock_circles];
+	struct sp_lock_cycle *c = &m->lock_cycles[m->n_lock_cycles];
 	uint32_t at = first, i;
 
-	*c = (struct sp_lock_circle){.process = m->locations[first].process, .n = n};
+	*c = (struct sp_lock_cycle){.process = m->locations[first].process, .n = n};
 	c->links = sp_arena_zalloc(&b->priv->arena, n, sizeof(*c->links));
 	if (!c->links)
 		return -1;
-	m->n_lock_circles++;
+	m->n_lock_cycles++;
 	for (i = 0; i < n; i++) {
 		const struct sp_lock_wait *w = open_wait(m, open, at);
 
@@ -460,13 +460,13 @@ int sp_build_locks(struct sp_builder *b, struct sp_err *e)
 	for (i = 0; i < b->n_loading; i++) {
 		n[0] += b->loading[i].locks.n_locks;
 		n[1] += b->loading[i].locks.n_waits;
-		n[2] += b->loading[i].locks.n_circles;
+		n[2] += b->loading[i].locks.n_cycles;
 	}
 	m->locks = sp_arena_zalloc(arena, n[0], sizeof(*m->locks));
 	m->lock_waits = sp_arena_zalloc(arena, n[1], sizeof(*m->lock_waits));
 	/* a location is in at most one cycle */
-	m->lock_circles = sp_arena_zalloc(arena, n[2] + (n[1] ? m->n_locations : 0), sizeof(*m->lock_circles));
-	if (!m->locks || !m->lock_waits || !m->lock_circles)
+	m->lock_cycles = sp_arena_zalloc(arena, n[2] + (n[1] ? m->n_locations : 0), sizeof(*m->lock_cycles));
+	if (!m->locks || !m->lock_waits || !m->lock_cycles)
 		return sp_model_no_memory(e);
 	for (i = 0; i < b->n_loading; i++)
 		place_process(m, &b->loading[i], (uint32_t)i);

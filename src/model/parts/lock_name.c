@@ -41,7 +41,7 @@ const char *const sp_lock_wait_words[SP_LOCK_KINDS] = {
     [SP_LOCK_PTHREAD_BARRIER] = "waiting at a barrier of C",
 };
 
-const char *const sp_lock_end_words[] = {[SP_WAIT_GOT] = NULL,
+const char *const sp_lock_end_words[] = {[SP_WAIT_ACQUIRED] = NULL,
                                          [SP_WAIT_FAILED] = "without it",
                                          [SP_WAIT_UNSEEN] = "while recording was off",
                                          [SP_WAIT_OPEN] = "never",

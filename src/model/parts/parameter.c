@@ -30,20 +30,20 @@ uint32_t sp_build_parameter(struct sp_builder *b, uint32_t region, uint32_t befo
 	const struct sp_region *r = &b->m->regions[region];
 	struct sp_parameter_value *v;
 	uint32_t name, id = sp_intern(&b->parameter_values, (const char *)key, sizeof(key));
-	size_t room;
+	size_t capacity;
 
 	if (id == SP_INTERN_FAILED || id < b->m->n_parameter_values)
 		return id;
 	name = sp_intern(&b->parameters, r->qualname.p, r->qualname.n);
 	if (name == SP_INTERN_FAILED)
 		return SP_NONE;
-	if (id >= b->priv->parameter_value_room) {
-		room = b->priv->parameter_value_room * 2 + 64;
-		v = realloc(b->priv->parameter_values, room * sizeof(*v));
+	if (id >= b->priv->parameter_value_capacity) {
+		capacity = b->priv->parameter_value_capacity * 2 + 64;
+		v = realloc(b->priv->parameter_values, capacity * sizeof(*v));
 		if (!v)
 			return SP_NONE;
 		b->m->parameter_values = b->priv->parameter_values = v;
-		b->priv->parameter_value_room = room;
+		b->priv->parameter_value_capacity = capacity;
 	}
 	b->m->parameter_values[id] = (struct sp_parameter_value){name, kind_of(r), r->file, before};
 	b->m->n_parameter_values++;

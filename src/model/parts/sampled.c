@@ -227,7 +227,7 @@ static int add_stranger(struct sp_builder *b, struct sp_loading *l, size_t i, ui
 	if (l->begins[at] > end)
 		l->begins[at] = end;
 	l->places[at] =
-	    (struct sp_place){.source = (uint32_t)(l->source - b->priv->sources), .thread = SIZE_MAX, .end = end};
+	    (struct sp_event_range){.source = (uint32_t)(l->source - b->priv->sources), .thread = SIZE_MAX, .end = end};
 	l->process.locations++;
 	return sp_build_thread(b, l, NULL, t, out, end, e);
 }
@@ -322,7 +322,7 @@ static int tell_of_end(struct sp_builder *b, struct sp_loading *l, struct sp_loa
 	return add_meta(b, &l->process, "sample_unseen", text);
 }
 
-int sp_samples_tell(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
+int sp_samples_report(struct sp_builder *b, struct sp_loading *l, struct sp_err *e)
 {
 	struct sp_loading *s = l->samples ? l->samples : l;
 	char text[24];

@@ -38,7 +38,7 @@ int sp_build_task_record(struct sp_loading *l, const struct sp_raw_def *d, uint6
 		sp_raw_report(l->source->raw, at, "record %" PRIu32 " of a task is damaged", d->a);
 		return 0;
 	}
-	if (!sp_grow(&t->defs, t->n, &t->room, sizeof(*t->defs)))
+	if (!sp_grow(&t->defs, t->n, &t->capacity, sizeof(*t->defs)))
 		return -1;
 	t->defs[t->n++] = (struct sp_task_def){
 	    .what = (uint8_t)d->flags, .a = d->a, .b = d->b, .data = part[0].p, .bytes = part[0].n, .name = part[1]};

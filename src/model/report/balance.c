@@ -30,7 +30,7 @@ void sp_spread_add(struct sp_spread *s, uint32_t unit, double x)
 
 void sp_spread_merge(struct sp_spread *s, const struct sp_spread *with)
 {
-	double n = (double)s->n + with->n, apart = with->mean - s->mean;
+	double n = (double)s->n + with->n, difference = with->mean - s->mean;
 
 	if (with->n == 0)
 		return;
@@ -42,8 +42,8 @@ void sp_spread_merge(struct sp_spread *s, const struct sp_spread *with)
 		s->max = with->max;
 		s->max_unit = with->max_unit;
 	}
-	s->m2 += with->m2 + apart * apart * s->n * with->n / n;
-	s->mean += apart * with->n / n;
+	s->m2 += with->m2 + difference * difference * s->n * with->n / n;
+	s->mean += difference * with->n / n;
 	s->n += with->n;
 }
 

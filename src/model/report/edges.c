@@ -14,7 +14,7 @@ struct edges {
 	bool *wanted;          /* owned; for each region */
 	struct sp_edge *edges; /* owned */
 	uint32_t *open;        /* owned; for each edge: how often it is on the current path */
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t *slots; /* owned; hash table: edge + 1; 0: empty */
 	size_t mask;
 	bool failed;
@@ -32,24 +32,24 @@ static size_t slot_of(const struct edges *d, uint32_t caller, uint32_t callee)
 
 static int grow(struct edges *d)
 {
-	size_t room = d->room ? d->room * 2 : 256, i;
-	struct sp_edge *edges = realloc(d->edges, room * sizeof(*edges));
+	size_t capacity = d->capacity ? d->capacity * 2 : 256, i;
+	struct sp_edge *edges = realloc(d->edges, capacity * sizeof(*edges));
 	uint32_t *open, *slots;
 
 	if (!edges)
 		return -1;
 	d->edges = edges;
-	open = realloc(d->open, room * sizeof(*open));
+	open = realloc(d->open, capacity * sizeof(*open));
 	if (!open)
 		return -1;
 	d->open = open;
-	slots = calloc(room * 2, sizeof(*slots));
+	slots = calloc(capacity * 2, sizeof(*slots));
 	if (!slots)
 		return -1;
 	free(d->slots);
 	d->slots = slots;
-	d->mask = room * 2 - 1;
-	d->room = room;
+	d->mask = capacity * 2 - 1;
+	d->capacity = capacity;
 	for (i = 0; i < d->n; i++)
 		slots[slot_of(d, edges[i].caller, edges[i].callee)] = (uint32_t)i + 1;
 	return 0;
@@ -64,7 +64,7 @@ static uint32_t edge_of(struct edges *d, uint32_t path)
 
 	if (d->failed || (!d->wanted[callee] && !d->wanted[caller]))
 		return SP_NONE;
-	if (d->n == d->room && grow(d)) {
+	if (d->n == d->capacity && grow(d)) {
 		d->failed = true;
 		return SP_NONE;
 	}

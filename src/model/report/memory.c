@@ -69,15 +69,15 @@ static void find_columns(const struct sp_builder *b, const struct sp_loading *l,
 
 static struct sp_site *more_sites(struct sp_site_defs *d)
 {
-	const size_t room = d->room ? d->room * 2 : 256;
+	const size_t capacity = d->capacity ? d->capacity * 2 : 256;
 	struct sp_site *p;
 
-	if (d->n == d->room) {
-		p = realloc(d->p, room * sizeof(*p));
+	if (d->n == d->capacity) {
+		p = realloc(d->p, capacity * sizeof(*p));
 		if (!p)
 			return NULL;
 		d->p = p;
-		d->room = room;
+		d->capacity = capacity;
 	}
 	return &d->p[d->n++];
 }
@@ -111,7 +111,7 @@ int sp_build_heap(struct sp_builder *b, struct sp_loading *l)
 static struct sp_site site_of(const struct sp_raw_site *r, const struct sp_raw_heap *h)
 {
 	const uint64_t live = minus(r->count, r->freed), live_bytes = minus(r->bytes, r->freed_bytes);
-	const bool told = h && h->ended, kept = h && r->epoch == h->epoch;
+	const bool has_end = h && h->ended, kept = h && r->epoch == h->epoch;
 
 	return (struct sp_site){.line = r->line,
 	                        .kind = (uint8_t)r->kind,
@@ -129,8 +129,8 @@ static struct sp_site site_of(const struct sp_raw_site *r, const struct sp_raw_h
 	                        .first = r->first,
 	                        /* `last` has only the resolution of time slices */
 	                        .last = r->last > r->first ? r->last : r->first,
-	                        .left = told ? r->left : live,
-	                        .left_bytes = told ? r->left_bytes : live_bytes};
+	                        .left = has_end ? r->left : live,
+	                        .left_bytes = has_end ? r->left_bytes : live_bytes};
 }
 
 static uint32_t region_of(const struct sp_loading *l, uint32_t id)

@@ -44,11 +44,11 @@ int sp_metric_regions(const struct sp_view *v, struct sp_sum **sums, struct sp_e
 
 	*sums = NULL;
 	if (!outermost || !regions || sp_metric_paths(v, &paths, e)) {
-		const bool told = outermost && regions;
+		const bool complete = outermost && regions;
 
 		free(outermost);
 		free(regions);
-		return told ? -1 : sp_model_no_memory(e);
+		return complete ? -1 : sp_model_no_memory(e);
 	}
 	for (i = 1; i < m->n_paths; i++)
 		for (k = 0; k < width; k++) {

@@ -34,17 +34,17 @@ static bool *find_told(const struct sp_view *v)
 	const struct sp_model *m = v->m;
 	const bool timed = v->values[0].incl > 0;
 	const size_t metrics = m->n_metrics;
-	bool *told = calloc(m->n_paths, sizeof(*told));
+	bool *reported = calloc(m->n_paths, sizeof(*reported));
 	size_t i, k;
 
-	for (i = m->n_paths; told && i-- > 1;) { /* a caller has a smaller index than its callees */
-		for (k = 0; k < metrics && !told[i]; k++)
-			told[i] = (!timed || m->metrics[k].kind == SP_METRIC_MEMORY) && v->metrics[i * metrics + k];
-		told[m->paths[i].parent] |= told[i];
+	for (i = m->n_paths; reported && i-- > 1;) { /* a caller has a smaller index than its callees */
+		for (k = 0; k < metrics && !reported[i]; k++)
+			reported[i] = (!timed || m->metrics[k].kind == SP_METRIC_MEMORY) && v->metrics[i * metrics + k];
+		reported[m->paths[i].parent] |= reported[i];
 	}
-	for (i = 1; told && i < m->n_paths; i++)
-		told[i] |= !empty(&v->values[i]);
-	return told;
+	for (i = 1; reported && i < m->n_paths; i++)
+		reported[i] |= !empty(&v->values[i]);
+	return reported;
 }
 
 double sp_numbers_mean(const struct sp_numbers *n)
@@ -188,12 +188,12 @@ struct named {
 static bool is_named(void *arg, const char *module)
 {
 	const struct named *n = arg;
-	const size_t room = strlen(module) + strlen(n->name) + 1;
-	char *full = malloc(room);
+	const size_t capacity = strlen(module) + strlen(n->name) + 1;
+	char *full = malloc(capacity);
 	bool yes = false;
 
 	if (full) {
-		snprintf(full, room, "%s%s", module, n->name);
+		snprintf(full, capacity, "%s%s", module, n->name);
 		yes = text_matches(full, n->match);
 	}
 	free(full);
@@ -290,7 +290,7 @@ int sp_numbers_regions(const struct sp_model *m, const struct sp_value *values, 
 struct flat {
 	const struct sp_view *v;
 	struct sp_numbers *regions; /* owned */
-	bool *told;                 /* owned; for each path */
+	bool *reported;             /* owned; for each path */
 	bool *shown;                /* owned; for each region */
 };
 
@@ -328,25 +328,25 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
 
 	*rows = NULL;
 	f.regions = calloc(v->m->n_regions, sizeof(*f.regions));
-	f.told = find_told(v);
+	f.reported = find_told(v);
 	f.shown = calloc(v->m->n_regions, sizeof(*f.shown));
-	if (f.regions && f.told && f.shown && sp_numbers_regions(v->m, v->values, v->each, f.regions) == 0) {
+	if (f.regions && f.reported && f.shown && sp_numbers_regions(v->m, v->values, v->each, f.regions) == 0) {
 		for (i = 1; i < v->m->n_paths; i++)
-			f.shown[v->m->paths[i].region] |= f.told[i];
+			f.shown[v->m->paths[i].region] |= f.reported[i];
 		rc = flat_rows(&f, sort, limit, match, rows, n);
 	}
 	free(f.regions);
-	free(f.told);
+	free(f.reported);
 	free(f.shown);
 	return rc ? sp_model_no_memory(e) : 0;
 }
 
 struct growing {
 	struct sp_tree_row *rows; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	struct sorted *children; /* owned; of the path being expanded */
-	size_t child_room;
-	bool *told;          /* owned; for each path */
+	size_t child_capacity;
+	bool *reported;      /* owned; for each path */
 	double least;        /* smallest inclusive time that is shown */
 	uint32_t last_equal; /* among paths with exactly that time, the last one that is shown */
 };
@@ -360,9 +360,9 @@ static int row_add(struct growing *g, uint32_t path, uint32_t depth)
 {
 	struct sp_tree_row *rows;
 
-	if (g->n == g->room) {
-		g->room = g->room ? g->room * 2 : 256;
-		rows = realloc(g->rows, g->room * sizeof(*rows));
+	if (g->n == g->capacity) {
+		g->capacity = g->capacity ? g->capacity * 2 : 256;
+		rows = realloc(g->rows, g->capacity * sizeof(*rows));
 		if (!rows)
 			return -1;
 		g->rows = rows;
@@ -385,7 +385,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 		const struct sp_value *value = &v->values[c];
 		struct sp_numbers numbers = {*value, v->each[c]};
 
-		if (!g->told[c])
+		if (!g->reported[c])
 			continue;
 		if (value->incl < g->least || (value->incl == g->least && c > g->last_equal) ||
 		    (o->depth && depth >= o->depth)) {
@@ -393,9 +393,9 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 			row->hidden_time += value->incl;
 			continue;
 		}
-		if (n == g->child_room) {
-			g->child_room = g->child_room ? g->child_room * 2 : 64;
-			larger = realloc(g->children, g->child_room * sizeof(*larger));
+		if (n == g->child_capacity) {
+			g->child_capacity = g->child_capacity ? g->child_capacity * 2 : 64;
+			larger = realloc(g->children, g->child_capacity * sizeof(*larger));
 			if (!larger)
 				return -1;
 			g->children = larger;
@@ -412,7 +412,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 static int expand(const struct sp_view *v, const struct sp_tree_options *o, struct growing *g)
 {
 	struct pending *stack = calloc(64, sizeof(*stack)), *larger, now;
-	size_t n = 1, room = 64;
+	size_t n = 1, capacity = 64;
 	long k = 0;
 
 	if (!stack)
@@ -420,9 +420,9 @@ static int expand(const struct sp_view *v, const struct sp_tree_options *o, stru
 	while (n > 0 && k >= 0) {
 		now = stack[--n];
 		k = row_add(g, now.path, now.path ? now.depth - 1 : 0) ? -1 : visible(v, o, g, now.path, now.depth);
-		if (k > 0 && n + (size_t)k > room) {
-			room = (n + (size_t)k) * 2;
-			larger = realloc(stack, room * sizeof(*stack));
+		if (k > 0 && n + (size_t)k > capacity) {
+			capacity = (n + (size_t)k) * 2;
+			larger = realloc(stack, capacity * sizeof(*stack));
 			if (!larger) {
 				k = -1;
 				break;
@@ -452,7 +452,7 @@ static int find_least(const struct sp_view *v, const struct sp_tree_options *o, 
 	if (!order)
 		return -1;
 	for (i = 1; i < v->m->n_paths; i++)
-		if (v->values[i].incl >= g->least && g->told[i])
+		if (v->values[i].incl >= g->least && g->reported[i])
 			order[n++] = (struct sorted){v->values[i].incl, NULL, i};
 	qsort(order, n, sizeof(*order), compare_sorted);
 	if (n > o->limit) {
@@ -466,17 +466,17 @@ static int find_least(const struct sp_view *v, const struct sp_tree_options *o, 
 int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, struct sp_tree_row **rows, size_t *n,
                    struct sp_err *e)
 {
-	struct growing g = {.told = find_told(v)};
+	struct growing g = {.reported = find_told(v)};
 
 	*rows = NULL;
-	if (!g.told || find_least(v, o, &g) || expand(v, o, &g)) {
+	if (!g.reported || find_least(v, o, &g) || expand(v, o, &g)) {
 		free(g.rows);
 		free(g.children);
-		free(g.told);
+		free(g.reported);
 		return sp_model_no_memory(e);
 	}
 	free(g.children);
-	free(g.told);
+	free(g.reported);
 	if (g.rows[0].hidden == 0)
 		memmove(g.rows, g.rows + 1, --g.n * sizeof(*g.rows));
 	*rows = g.rows;

@@ -25,7 +25,7 @@ struct unit {
 	Dwarf_Off die;
 	bool read;
 	struct function *functions; /* owned; sorted by address */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct range {
@@ -37,9 +37,9 @@ struct sp_dwarf {
 	int fd;
 	Dwarf *dw;
 	struct unit *units; /* owned */
-	size_t n_units, unit_room;
+	size_t n_units, unit_capacity;
 	struct range *ranges; /* owned; sorted by address */
-	size_t n_ranges, range_room;
+	size_t n_ranges, range_capacity;
 };
 
 static int by_address(const void *a, const void *b)
@@ -61,11 +61,11 @@ static void add_unit(struct sp_dwarf *d, Dwarf_Die *cu)
 	Dwarf_Addr base, from, to;
 	ptrdiff_t at = 0;
 
-	if (!sp_grow(&d->units, d->n_units, &d->unit_room, sizeof(*d->units)))
+	if (!sp_grow(&d->units, d->n_units, &d->unit_capacity, sizeof(*d->units)))
 		return;
 	d->units[d->n_units++] = (struct unit){.die = dwarf_dieoffset(cu)};
 	while ((at = dwarf_ranges(cu, at, &base, &from, &to)) > 0)
-		if (from < to && sp_grow(&d->ranges, d->n_ranges, &d->range_room, sizeof(*d->ranges)))
+		if (from < to && sp_grow(&d->ranges, d->n_ranges, &d->range_capacity, sizeof(*d->ranges)))
 			d->ranges[d->n_ranges++] = (struct range){from, to, d->n_units - 1};
 }
 
@@ -106,14 +106,14 @@ struct sp_dwarf *sp_dwarf_open(const char *path, const char *build)
 {
 	static const char prefix[] = "build id ";
 	struct sp_dwarf *d = calloc(1, sizeof(*d));
-	char apart[256];
+	char separate[256];
 
 	if (!d || open_file(d, path))
 		return d;
 	if (strncmp(build, prefix, sizeof(prefix) - 1) == 0 && strlen(build) > sizeof(prefix) + 2) {
 		build += sizeof(prefix) - 1;
-		snprintf(apart, sizeof(apart), "/usr/lib/debug/.build-id/%.2s/%s.debug", build, build + 2);
-		if (open_file(d, apart))
+		snprintf(separate, sizeof(separate), "/usr/lib/debug/.build-id/%.2s/%s.debug", build, build + 2);
+		if (open_file(d, separate))
 			return d;
 	}
 	free(d->units);
@@ -145,7 +145,7 @@ static void add_function(struct unit *u, Dwarf_Die *die, Dwarf_Off named)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &from, &to)) > 0)
-		if (sp_grow(&u->functions, u->n, &u->room, sizeof(*u->functions)))
+		if (sp_grow(&u->functions, u->n, &u->capacity, sizeof(*u->functions)))
 			u->functions[u->n++] = (struct function){from, dwarf_dieoffset(die), named};
 }
 

@@ -106,11 +106,11 @@ int sp_symbols_look_up(struct sp_builder *b, const struct sp_symbol_key *key, st
 {
 	struct sp_dwarf_function f = {.name = NULL};
 	const char *known = key->symbol;
-	const bool told = *key->path && *key->build;
-	struct sp_object *o = told ? object_of(b, key->path, key->build) : NULL;
+	const bool identified = *key->path && *key->build;
+	struct sp_object *o = identified ? object_of(b, key->path, key->build) : NULL;
 
 	*out = (struct sp_symbol){.file = {key->path, strlen(key->path)}};
-	if (told && !o)
+	if (identified && !o)
 		return -1;
 	*found = o && o->elf;
 	if (o && o->dwarf && sp_dwarf_find(o->dwarf, key->address, &f))

@@ -23,7 +23,7 @@
 #include "model/str.h"
 #include "reader/reader.h"
 
-enum { MOST_FIELDS = 5, MOST_KEY = 1 << 16, MOST_BYTES = 1 << 28 };
+enum { MAX_FIELDS = 5, MAX_KEY = 1 << 16, MAX_BYTES = 1 << 28 };
 static const char first_line[] = "spartito symbols 1";
 
 /* ---- the table ---- */
@@ -31,7 +31,7 @@ static const char first_line[] = "spartito symbols 1";
 /* Longer than any real name; neither stored nor looked up. */
 static bool is_too_long(const struct sp_symbol_key *key)
 {
-	return strlen(key->path) + strlen(key->build) + strlen(key->symbol) > MOST_KEY - 16;
+	return strlen(key->path) + strlen(key->build) + strlen(key->symbol) > MAX_KEY - 16;
 }
 
 /* The number of a key: the address, then path, build and symbol with their NULs. */
@@ -40,7 +40,7 @@ static uint32_t number_of(struct sp_known_symbols *k, const struct sp_symbol_key
 	const size_t lengths[3] = {strlen(key->path) + 1, strlen(key->build) + 1, strlen(key->symbol) + 1};
 	const char *const texts[3] = {key->path, key->build, key->symbol};
 	size_t n = sizeof(key->address), i;
-	char bytes[MOST_KEY];
+	char bytes[MAX_KEY];
 
 	memcpy(bytes, &key->address, n);
 	for (i = 0; i < 3; i++) {
@@ -58,9 +58,9 @@ static struct sp_known_symbol *entry_of(struct sp_known_symbols *k, const struct
 	if (i == SP_INTERN_FAILED)
 		return NULL;
 	if (i == k->n) {
-		if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p)))
+		if (!sp_grow(&k->p, k->n, &k->capacity, sizeof(*k->p)))
 			return NULL;
-		k->p[k->n++] = (struct sp_known_symbol){.told = false};
+		k->p[k->n++] = (struct sp_known_symbol){.reported = false};
 	}
 	return &k->p[i];
 }
@@ -100,12 +100,12 @@ static bool plain(char *text)
 	return true;
 }
 
-/* Splits a line into its fields, at most MOST_FIELDS. Returns their number; 0: damaged. */
-static int split(char *line, char *field[MOST_FIELDS])
+/* Splits a line into its fields, at most MAX_FIELDS. Returns their number; 0: damaged. */
+static int split(char *line, char *field[MAX_FIELDS])
 {
 	int n = 0, i;
 
-	for (; line && n < MOST_FIELDS; n++)
+	for (; line && n < MAX_FIELDS; n++)
 		field[n] = strsep(&line, "\t");
 	for (i = 0; i < n; i++)
 		if (!plain(field[i]))
@@ -130,7 +130,7 @@ struct place {
 };
 
 /* The last line: the number of functions, and the checksum of all lines before it (missing in older files). */
-static bool is_end(const struct sp_builder *b, char *const field[MOST_FIELDS], int n, const struct place *o)
+static bool is_end(const struct sp_builder *b, char *const field[MAX_FIELDS], int n, const struct place *o)
 {
 	uint32_t count;
 	char sum[9];
@@ -142,7 +142,7 @@ static bool is_end(const struct sp_builder *b, char *const field[MOST_FIELDS], i
 /* Returns 1 for the last line, 0 for others, -1 if the line is invalid. */
 static int read_line(struct sp_builder *b, char *line, struct place *o)
 {
-	char *field[MOST_FIELDS];
+	char *field[MAX_FIELDS];
 	const int n = split(line, field);
 	struct sp_known_symbol *s;
 	struct sp_symbol_key key;
@@ -157,7 +157,7 @@ static int read_line(struct sp_builder *b, char *line, struct place *o)
 		return o->build && o->path ? 0 : -1;
 	}
 	key = (struct sp_symbol_key){.path = o->path, .build = o->build};
-	if (n != MOST_FIELDS || !o->path || !o->build || !number(field[0], 16, &key.address))
+	if (n != MAX_FIELDS || !o->path || !o->build || !number(field[0], 16, &key.address))
 		return -1;
 	key.symbol = field[1];
 	s = is_too_long(&key) ? NULL : entry_of(&b->known, &key);
@@ -165,20 +165,20 @@ static int read_line(struct sp_builder *b, char *line, struct place *o)
 		return -1;
 	s->is.name = (struct sp_str){sp_arena_copy(&b->scratch, field[2], strlen(field[2])), strlen(field[2])};
 	s->is.file = (struct sp_str){sp_arena_copy(&b->scratch, field[3], strlen(field[3])), strlen(field[3])};
-	s->told = s->is.name.p && s->is.file.p;
+	s->reported = s->is.name.p && s->is.file.p;
 	return 0;
 }
 
 static void read_lines(struct sp_builder *b, FILE *f)
 {
 	struct place o = {.sum = 0};
-	size_t room = 0, at = 0;
+	size_t capacity = 0, at = 0;
 	uint64_t sum;
 	char *line = NULL;
 	ssize_t n;
 	int rc = 0;
 
-	while (rc == 0 && (n = getline(&line, &room, f)) > 0) {
+	while (rc == 0 && (n = getline(&line, &capacity, f)) > 0) {
 		/* a line with a NUL, or without an end, is damage */
 		rc = line[n - 1] == '\n' && strlen(line) == (size_t)n ? 0 : -1;
 		sum = sp_raw_sum_bytes(o.sum, line, (size_t)n);
@@ -208,7 +208,7 @@ static void read_once(struct sp_builder *b)
 	b->known.read = true;
 	b->known.keys.arena = &b->scratch;
 	snprintf(path, sizeof(path), "%s/%s", b->m->dir.p, SP_SYMBOLS_NAME);
-	f = sp_fopen_regular(path, MOST_BYTES);
+	f = sp_fopen_regular(path, MAX_BYTES);
 	if (f) {
 		read_lines(b, f);
 		fclose(f);
@@ -223,7 +223,7 @@ const struct sp_symbol *sp_symbols_known(struct sp_builder *b, const struct sp_s
 
 	read_once(b);
 	s = b->known.n && !is_too_long(key) ? entry_of(&b->known, key) : NULL;
-	return s && s->told ? &s->is : NULL;
+	return s && s->reported ? &s->is : NULL;
 }
 
 /* ---- writing ---- */
@@ -257,7 +257,7 @@ static size_t put_functions(FILE *f, const struct sp_known_symbols *k)
 
 	fprintf(f, "%s\n", first_line);
 	for (i = 0; i < k->n; i++) {
-		if (!k->p[i].told)
+		if (!k->p[i].reported)
 			continue;
 		key = key_of(k, i);
 		if (strcmp(key.path, before.path) != 0 || strcmp(key.build, before.build) != 0) {
@@ -328,7 +328,7 @@ struct keeping {
 	struct sp_symbols_kept *kept;
 	struct sp_intern paths; /* in the builder's scratch */
 	const char **builds;    /* owned; for each path, in the builder's scratch arena; NULL: not recorded */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* The build id's slot of a path; NULL: no memory. */
@@ -339,7 +339,7 @@ static const char **build_of(struct keeping *k, const char *path)
 	if (i == SP_INTERN_FAILED)
 		return NULL;
 	if (i == k->n) {
-		if (!sp_grow(&k->builds, k->n, &k->room, sizeof(*k->builds)))
+		if (!sp_grow(&k->builds, k->n, &k->capacity, sizeof(*k->builds)))
 			return NULL;
 		k->builds[k->n++] = NULL;
 	}
@@ -358,11 +358,11 @@ static int keep(struct keeping *k, const struct sp_symbol_key *key)
 		return 0;
 	s->counted = true;
 	k->kept->functions++;
-	if (s->told)
+	if (s->reported)
 		return 0;
 	if (sp_symbols_look_up(k->b, key, &s->is, &found))
 		return -1;
-	s->told = found;
+	s->reported = found;
 	k->kept->added += found;
 	k->kept->unknown += !found;
 	return 0;

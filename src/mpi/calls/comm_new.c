@@ -70,21 +70,21 @@ static uint64_t occurrence(uint64_t number)
 	static struct seen {
 		uint64_t number, times;
 	} * seen;
-	static size_t n, room;
+	static size_t n, capacity;
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	uint64_t before = 0;
 	size_t i = 0;
 	pthread_mutex_lock(&lock);
 	while (i < n && seen[i].number != number)
 		i++;
-	if (i == n && n == room) {
-		struct seen *more = realloc(seen, (2 * room + 16) * sizeof *seen);
+	if (i == n && n == capacity) {
+		struct seen *more = realloc(seen, (2 * capacity + 16) * sizeof *seen);
 		if (more) {
 			seen = more;
-			room = 2 * room + 16;
+			capacity = 2 * capacity + 16;
 		}
 	}
-	if (i == n && n < room)
+	if (i == n && n < capacity)
 		seen[n++] = (struct seen){number, 0};
 	if (i < n)
 		before = seen[i].times++;
@@ -202,10 +202,10 @@ static MPI_Comm comm_of(const struct sp_mpi_comm *m)
 
 static void define_cart(const struct sp_mpi_comm *m)
 {
-	enum { MOST = 64 };
-	int n = 0, size[MOST], periodic[MOST], coordinate[MOST];
-	uint32_t dimensions[2 * MOST], coordinates[MOST];
-	if (PMPI_Cartdim_get(comm_of(m), &n) != MPI_SUCCESS || n < 1 || n > MOST ||
+	enum { MAX = 64 };
+	int n = 0, size[MAX], periodic[MAX], coordinate[MAX];
+	uint32_t dimensions[2 * MAX], coordinates[MAX];
+	if (PMPI_Cartdim_get(comm_of(m), &n) != MPI_SUCCESS || n < 1 || n > MAX ||
 	    PMPI_Cart_get(comm_of(m), n, size, periodic, coordinate) != MPI_SUCCESS)
 		return;
 	for (int i = 0; i < n; i++) {

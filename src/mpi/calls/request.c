@@ -13,7 +13,7 @@
 
 #include "mpi/calls/comm.h"
 
-enum { SHARDS = 64, FIRST_ROOM = 32, BLOCK = 16, MOST = 1 << 20 };
+enum { SHARDS = 64, FIRST_ROOM = 32, BLOCK = 16, MAX = 1 << 20 };
 
 struct entry {
 	struct sp_mpi_request r;
@@ -27,9 +27,9 @@ struct slot {
 
 static struct shard {
 	bool locked;
-	uint32_t n, room;    /* room: 0 or a power of two */
-	struct slot *table;  /* owned */
-	struct entry *spare; /* owned */
+	uint32_t n, capacity; /* capacity: 0 or a power of two */
+	struct slot *table;   /* owned */
+	struct entry *spare;  /* owned */
 } __attribute__((aligned(64))) shards[SHARDS];
 
 static uint64_t last_number;
@@ -73,7 +73,7 @@ static bool is_shared(uint64_t handle)
 /* The slot of the handle, or the unused slot for it. There is always an unused slot. */
 static struct slot *slot_of(const struct shard *s, uint64_t handle)
 {
-	const uint32_t mask = s->room - 1;
+	const uint32_t mask = s->capacity - 1;
 	uint32_t i = (uint32_t)(hash_of(handle) >> 26) & mask;
 	while (s->table[i].handle && s->table[i].handle != handle)
 		i = (i + 1) & mask;
@@ -82,23 +82,23 @@ static struct slot *slot_of(const struct shard *s, uint64_t handle)
 
 SP_COLD static bool more_slots(struct shard *s)
 {
-	struct shard larger = {.n = s->n, .room = s->room ? 2 * s->room : FIRST_ROOM};
-	larger.table = calloc(larger.room, sizeof *larger.table);
+	struct shard larger = {.n = s->n, .capacity = s->capacity ? 2 * s->capacity : FIRST_ROOM};
+	larger.table = calloc(larger.capacity, sizeof *larger.table);
 	if (!larger.table)
 		return false;
-	for (uint32_t i = 0; i < s->room; i++)
+	for (uint32_t i = 0; i < s->capacity; i++)
 		if (s->table[i].handle)
 			*slot_of(&larger, s->table[i].handle) = s->table[i];
 	free(s->table);
 	s->table = larger.table;
-	s->room = larger.room;
+	s->capacity = larger.capacity;
 	return true;
 }
 
 SP_COLD static bool more_entries(struct shard *s)
 {
 	struct entry *block = NULL;
-	if (__atomic_load_n(&made, __ATOMIC_RELAXED) < MOST)
+	if (__atomic_load_n(&made, __ATOMIC_RELAXED) < MAX)
 		block = calloc(BLOCK, sizeof *block);
 	for (int i = 0; block && i < BLOCK; i++) {
 		block[i].next = s->spare;
@@ -112,7 +112,7 @@ SP_COLD static bool more_entries(struct shard *s)
 /* Moves following entries into the gap, so that no search ends too early. */
 static void empty_slot(struct shard *s, struct slot *slot)
 {
-	const uint32_t mask = s->room - 1;
+	const uint32_t mask = s->capacity - 1;
 	uint32_t gap = (uint32_t)(slot - s->table);
 	for (uint32_t i = (gap + 1) & mask; s->table[i].handle; i = (i + 1) & mask) {
 		const uint32_t wanted = (uint32_t)(hash_of(s->table[i].handle) >> 26) & mask;
@@ -128,7 +128,7 @@ static void empty_slot(struct shard *s, struct slot *slot)
 /* The link to the entry that a thread means by the handle; NULL: no entry. */
 static struct entry **find(const struct shard *s, uint64_t handle, uint64_t newest, struct slot **slot)
 {
-	if (!s->room)
+	if (!s->capacity)
 		return NULL;
 	*slot = slot_of(s, handle);
 	if (!(*slot)->handle)
@@ -184,8 +184,8 @@ static void put(struct shard *s, const struct sp_mpi_request *r)
 
 SP_COLD static void too_many(void)
 {
-	static bool said;
-	if (!__atomic_test_and_set(&said, __ATOMIC_RELAXED))
+	static bool warned;
+	if (!__atomic_test_and_set(&warned, __ATOMIC_RELAXED))
 		sp_mpi_adapter->meta("missing_mpi_requests",
 		                     "how some MPI requests ended, because more than 1,048,576 were under way");
 }
@@ -193,12 +193,12 @@ SP_COLD static void too_many(void)
 void sp_mpi_request_add(const struct sp_mpi_request *r)
 {
 	struct shard *s = lock_shard(r->handle);
-	const bool room = (SP_LIKELY(4 * (s->n + 1) <= 3 * s->room) || more_slots(s)) &&
+	const bool fits = (SP_LIKELY(4 * (s->n + 1) <= 3 * s->capacity) || more_slots(s)) &&
 	                  (SP_LIKELY(s->spare != NULL) || more_entries(s));
-	if (SP_LIKELY(room))
+	if (SP_LIKELY(fits))
 		put(s, r);
 	unlock_shard(s);
-	if (SP_UNLIKELY(!room))
+	if (SP_UNLIKELY(!fits))
 		too_many();
 }
 

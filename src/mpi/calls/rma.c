@@ -15,7 +15,7 @@ enum { NONE = 0, PROCESS = 1, MEMORY = 2 };
 enum { CREATE_AND_ALLOCATE = 21, DESTROY_AND_DEALLOCATE = 22 };
 enum { EXCLUSIVE = 0, SHARED = 1 };
 
-#define MOST_OPEN (1u << 22) /* maximum outstanding operations of a window */
+#define MAX_OPEN (1u << 22) /* maximum outstanding operations of a window */
 
 /* ---- windows ---- */
 
@@ -71,14 +71,14 @@ static void compact(struct sp_mpi_win *w)
 static bool make_room(struct sp_mpi_win *w)
 {
 	compact(w);
-	if (2 * w->n_ops < w->room)
+	if (2 * w->n_ops < w->capacity)
 		return true;
 	struct sp_mpi_win_op *larger =
-	    w->room < MOST_OPEN ? realloc(w->ops, (w->room * 2 + 64) * sizeof *larger) : NULL;
+	    w->capacity < MAX_OPEN ? realloc(w->ops, (w->capacity * 2 + 64) * sizeof *larger) : NULL;
 	if (!larger)
-		return w->n_ops < w->room;
+		return w->n_ops < w->capacity;
 	w->ops = larger;
-	w->room = w->room * 2 + 64;
+	w->capacity = w->capacity * 2 + 64;
 	return true;
 }
 
@@ -90,7 +90,7 @@ static uint64_t begin(struct sp_mpi_call *c, struct sp_mpi_win **w, int target, 
 		return 0;
 	sp_mpi_win_lock();
 	const uint64_t matching = ++last;
-	const bool ok = (*w)->n_ops < (*w)->room || make_room(*w);
+	const bool ok = (*w)->n_ops < (*w)->capacity || make_room(*w);
 	if (ok)
 		(*w)->ops[(*w)->n_ops++] = (struct sp_mpi_win_op){matching, (uint32_t)target, .remote = remote};
 	sp_mpi_win_unlock();

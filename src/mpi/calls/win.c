@@ -17,7 +17,7 @@ static struct group {
 	uint64_t hash;
 	uint32_t id, process;
 } * groups; /* owned */
-static size_t n_groups, group_room;
+static size_t n_groups, group_capacity;
 
 /* The window that the thread used last. */
 static __thread struct sp_mpi_win *used __attribute__((tls_model("initial-exec")));
@@ -74,7 +74,7 @@ struct sp_mpi_win *sp_mpi_win_new(MPI_Win win, MPI_Comm comm, bool allocated)
 	struct sp_mpi_win *w = find(handle), *fresh = w ? NULL : unused ? unused : calloc(1, sizeof *fresh);
 	if (fresh) {
 		struct sp_mpi_win_op *ops = fresh->ops;
-		size_t room = fresh->room;
+		size_t capacity = fresh->capacity;
 		if (fresh == unused)
 			unused = fresh->next;
 		*fresh = (struct sp_mpi_win){.handle = handle,
@@ -82,7 +82,7 @@ struct sp_mpi_win *sp_mpi_win_new(MPI_Win win, MPI_Comm comm, bool allocated)
 		                             .comm = comm_id,
 		                             .allocated = allocated,
 		                             .ops = ops,
-		                             .room = room,
+		                             .capacity = capacity,
 		                             .next = windows};
 		__atomic_store_n(&windows, fresh, __ATOMIC_RELEASE);
 		w = fresh;
@@ -146,12 +146,12 @@ static uint32_t group_of(uint64_t hash, bool *is_new)
 	for (size_t i = 0; i < n_groups; i++)
 		if (groups[i].hash == hash && groups[i].process == process)
 			return groups[i].id;
-	if (n_groups == group_room) {
-		struct group *larger = realloc(groups, (group_room * 2 + 16) * sizeof *larger);
+	if (n_groups == group_capacity) {
+		struct group *larger = realloc(groups, (group_capacity * 2 + 16) * sizeof *larger);
 		if (!larger)
 			return 0;
 		groups = larger;
-		group_room = group_room * 2 + 16;
+		group_capacity = group_capacity * 2 + 16;
 	}
 	*is_new = true;
 	groups[n_groups] = (struct group){hash, (uint32_t)n_groups + 1, process};

@@ -24,7 +24,7 @@ struct sp_mpi_win {
 	char name[MPI_MAX_OBJECT_NAME];
 	/* owned; outstanding operations, in the order of their begin; protected by sp_mpi_win_lock() */
 	struct sp_mpi_win_op *ops;
-	size_t n_ops, room;
+	size_t n_ops, capacity;
 	struct sp_mpi_win *next;
 };
 

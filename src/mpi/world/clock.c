@@ -35,7 +35,7 @@ static struct {
 } state;
 
 /* Maximum drift between the clocks of two machines, if nothing better is known. */
-#define MOST_DRIFT 1e-4
+#define MAX_DRIFT 1e-4
 
 static uint64_t nanoseconds(void)
 {
@@ -44,7 +44,7 @@ static uint64_t nanoseconds(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-void sp_mpi_clock_look(const struct sp_adapter *a)
+void sp_mpi_clock_read(const struct sp_adapter *a)
 {
 	state.look_ticks = a->now();
 	state.look_ns = nanoseconds();
@@ -161,17 +161,17 @@ static int above(const struct ranks *r, int *step)
 	return mask < r->n ? r->self - mask : -1;
 }
 
-struct told {
+struct message {
 	double tick; /* ns of rank 0 */
 	uint64_t reference, error_ns;
 };
 
-static int send(const struct told *t, int to, MPI_Comm comm)
+static int send(const struct message *t, int to, MPI_Comm comm)
 {
 	return PMPI_Send(t, sizeof *t, MPI_BYTE, to, TAG, comm);
 }
 
-static int receive(struct told *t, int from, MPI_Comm comm)
+static int receive(struct message *t, int from, MPI_Comm comm)
 {
 	return sp_mpi_wait_receive(t, sizeof *t, from, TAG, comm);
 }
@@ -187,14 +187,14 @@ static struct rate find_rate(const struct sp_raw_clock_sync *s, double tick)
 	const double doubt = (double)(state.first.error + s->error);
 	if (state.leaders.self == 0)
 		return (struct rate){1, 0};
-	if (!state.compared || doubt > MOST_DRIFT * width)
-		return (struct rate){state.tick / tick, MOST_DRIFT};
+	if (!state.compared || doubt > MAX_DRIFT * width)
+		return (struct rate){state.tick / tick, MAX_DRIFT};
 	return (struct rate){(double)(int64_t)(s->reference - state.first.reference) / width, doubt / width};
 }
 
 static int ask(const struct sp_adapter *a, struct sp_raw_clock_sync *s, double *tick, int from, MPI_Comm comm)
 {
-	struct told t;
+	struct message t;
 	uint64_t best = UINT64_MAX;
 	/* the parent begins when it knows its own clock */
 	if (receive(&t, from, comm))
@@ -218,7 +218,7 @@ static int ask(const struct sp_adapter *a, struct sp_raw_clock_sync *s, double *
 static int answer(const struct sp_adapter *a, const struct sp_raw_clock_sync *s, double tick, int to, MPI_Comm comm)
 {
 	const struct rate rate = find_rate(s, tick);
-	struct told t = {.tick = tick}, asked;
+	struct message t = {.tick = tick}, asked;
 	if (send(&t, to, comm))
 		return -1;
 	for (int i = 0; i < ROUNDS; i++) {

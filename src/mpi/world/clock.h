@@ -9,7 +9,7 @@
 #include "record/adapter.h"
 
 /* Call before PMPI_Init: reads the clock for the first time, to determine the length of a tick. */
-void sp_mpi_clock_look(const struct sp_adapter *a);
+void sp_mpi_clock_read(const struct sp_adapter *a);
 
 /* A number that is equal in processes with the same clock. */
 uint64_t sp_mpi_clock_host(void);

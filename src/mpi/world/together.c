@@ -8,11 +8,11 @@
 
 #include "mpi/world/clock.h"
 #include "mpi/world/merge.h"
-#include "mpi/world/roll.h"
+#include "mpi/world/census.h"
 #include "mpi/world/wait.h"
 
 static struct {
-	struct sp_roll roll;
+	struct sp_census census;
 	MPI_Comm comm; /* owned, if `open` */
 	bool open;
 	bool all; /* all ranks are measured, and there are several */
@@ -22,22 +22,22 @@ void sp_mpi_before_init(const struct sp_adapter *a)
 {
 	int error = errno;
 #ifdef OPEN_MPI
-	sp_roll_call(&world.roll, a->path(), SP_ROLL_OPENMPI, sp_mpi_clock_host());
+	sp_census_take(&world.census, a->path(), SP_CENSUS_OPENMPI, sp_mpi_clock_host());
 #else
-	sp_roll_call(&world.roll, a->path(), SP_ROLL_HYDRA, sp_mpi_clock_host());
+	sp_census_take(&world.census, a->path(), SP_CENSUS_HYDRA, sp_mpi_clock_host());
 #endif
-	sp_mpi_clock_look(a);
+	sp_mpi_clock_read(a);
 	errno = error;
 }
 
 static void say_which(const struct sp_adapter *a)
 {
 	char text[32];
-	snprintf(text, sizeof text, "%016llx", (unsigned long long)world.roll.world);
+	snprintf(text, sizeof text, "%016llx", (unsigned long long)world.census.world);
 	a->meta("mpi_world", text);
-	snprintf(text, sizeof text, "%d", world.roll.rank);
+	snprintf(text, sizeof text, "%d", world.census.rank);
 	a->meta("mpi_rank", text);
-	snprintf(text, sizeof text, "%d", world.roll.size);
+	snprintf(text, sizeof text, "%d", world.census.size);
 	a->meta("mpi_size", text);
 }
 
@@ -67,7 +67,7 @@ static void missing(const struct sp_adapter *a)
 	char text[160];
 	snprintf(text, sizeof text,
 	         "how the clocks of different nodes are to each other, because not all of the %d ranks are measured",
-	         world.roll.size);
+	         world.census.size);
 	a->meta("missing_mpi_together", text);
 }
 
@@ -77,20 +77,20 @@ void sp_mpi_after_init(const struct sp_adapter *a)
 	int error = errno, rank, size;
 	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	PMPI_Comm_size(MPI_COMM_WORLD, &size);
-	const enum sp_roll_answer answer = sp_roll_answer(&world.roll, rank, size);
+	const enum sp_census_answer answer = sp_census_answer(&world.census, rank, size);
 	say_which(a);
-	world.all = answer != SP_ROLL_SOME && size > 1;
-	if (answer == SP_ROLL_SOME)
+	world.all = answer != SP_CENSUS_SOME && size > 1;
+	if (answer == SP_CENSUS_SOME)
 		missing(a);
-	if (world.all && answer == SP_ROLL_ONE_HOST)
+	if (world.all && answer == SP_CENSUS_ONE_HOST)
 		sp_mpi_clock_is_one_host();
 	else if (world.all)
 		open_world();
-	if (world.all && (answer == SP_ROLL_ONE_HOST || world.open) && sp_mpi_clock_measure(a, world.comm))
+	if (world.all && (answer == SP_CENSUS_ONE_HOST || world.open) && sp_mpi_clock_measure(a, world.comm))
 		close_world();
 	/* otherwise the processes have already compared their clocks, so all have read the file */
 	else if (world.open && rank == 0)
-		sp_roll_done(&world.roll);
+		sp_census_remove(&world.census);
 	errno = error;
 }
 
@@ -109,8 +109,8 @@ static void finalize_merge(const struct sp_adapter *a, void (*last)(void *), voi
 	uint64_t all = (*a->wanted & SP_ADAPTER_MERGE) && a->over() && sp_mpi_merge_ready();
 	if (sp_mpi_wait_least(&all, 1, world.comm) != MPI_SUCCESS)
 		return;
-	if (world.roll.rank == 0)
-		sp_roll_done(&world.roll);
+	if (world.census.rank == 0)
+		sp_census_remove(&world.census);
 	if (!all)
 		return;
 	last(arg);
@@ -137,5 +137,5 @@ void sp_mpi_before_finalize(const struct sp_adapter *a, void (*last)(void *), vo
 
 uint64_t sp_mpi_together_world(void)
 {
-	return world.roll.world;
+	return world.census.world;
 }

@@ -14,10 +14,10 @@ int sp_mpi_wait(MPI_Request *request)
 {
 	static const struct timespec pause = {0, 50000};
 	int done = 0, rc = PMPI_Test(request, &done, MPI_STATUS_IGNORE);
-	for (int looks = 0; !rc && !done; looks++) {
-		if (looks > AT_ONCE + YIELDING)
+	for (int polls = 0; !rc && !done; polls++) {
+		if (polls > AT_ONCE + YIELDING)
 			nanosleep(&pause, NULL);
-		else if (looks > AT_ONCE)
+		else if (polls > AT_ONCE)
 			sched_yield();
 		rc = PMPI_Test(request, &done, MPI_STATUS_IGNORE);
 	}

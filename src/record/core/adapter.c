@@ -62,7 +62,7 @@ void sp_adapter_columns(void)
 	for (int i = 0; i < SP_COUNTS; i++) {
 		bool asked = i < SP_COUNT_MPI_SENT ? sp_process.settings.io : mpi;
 		columns[i] = asked ? sp_define_metric(counts[i].name, "B", 0, counts[i].what,
-		                                      SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN) +
+		                                      SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE) +
 		                         1
 		                   : 0;
 	}

@@ -23,11 +23,11 @@ static size_t utf8_length(const unsigned char *p, size_t left)
 	return odd ? 0 : n;
 }
 
-size_t sp_escape(char *out, size_t room, const char *text, size_t n)
+size_t sp_escape(char *out, size_t capacity, const char *text, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	size_t used = 0;
-	for (size_t i = 0, length; i < n && used + 4 <= room; i += length ? length : 1) {
+	for (size_t i = 0, length; i < n && used + 4 <= capacity; i += length ? length : 1) {
 		length = utf8_length(p + i, n - i);
 		if (length) {
 			memcpy(out + used, p + i, length);

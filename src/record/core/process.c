@@ -150,7 +150,7 @@ static void fork_child(void)
 	forget_parent();
 	sp_process.forked = forking.running;
 	if (!sp_process.forked)
-		sp_past_forget(); /* otherwise they are freed with the parent's pages */
+		sp_retired_forget(); /* otherwise they are freed with the parent's pages */
 }
 
 /* The frames that were open at the fork will be left in the child, so they are also open there, without a visit. */
@@ -252,7 +252,7 @@ bool sp_process_is_foreign(void)
 	sp_heap_fork(SP_FORK_CHILD);
 	sp_clib_fork(SP_FORK_CHILD);
 	forget_parent();
-	sp_past_forget();
+	sp_retired_forget();
 	return true;
 }
 
@@ -277,7 +277,7 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 	free(forking.segments);
 	free(forking.defs);
 	fork_forget();
-	sp_past_forget();
+	sp_retired_forget();
 	errno = error;
 	return t;
 }
@@ -287,7 +287,7 @@ static void abandon(void)
 {
 	unlink(sp_process.path);
 	pthread_mutex_lock(&sp_process.lock);
-	sp_past_add();
+	sp_retired_add();
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
@@ -320,7 +320,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 		munmap(counted_in, SP_RAW_PAGE);
 	counted_in = NULL;
 	lock_without_ends();
-	sp_past_add();
+	sp_retired_add();
 	free(sp_process.dir);
 	sp_settings_free(&sp_process.settings);
 	sp_filter_free(sp_process.filter);
@@ -342,7 +342,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	/* late threads, in events of the measurement before, define something as soon as there is a header */
 	pthread_mutex_lock(&sp_process.lock);
 	int r = sp_process.dir ? sp_buffer_open(dir) : -ENOMEM;
-	const bool room = !r && sp_define_fixed();
+	const bool fits = !r && sp_define_fixed();
 	pthread_mutex_unlock(&sp_process.lock);
 	if (r)
 		return r;
@@ -354,7 +354,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_process.header->start = how;
 	if (sp_process.settings.trace && how != SP_RAW_STARTED_SAMPLER)
 		sp_process.header->flags |= SP_RAW_FLAG_TRACE;
-	if (!room) {
+	if (!fits) {
 		abandon();
 		return -ENOSPC;
 	}

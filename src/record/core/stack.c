@@ -95,7 +95,7 @@ void sp_stack_root(struct sp_thread *t)
 }
 
 /* Makes space for one more frame. Without space the call is not recorded. */
-static bool room(struct sp_thread *t)
+static bool has_room(struct sp_thread *t)
 {
 	return top_of(t) + 1 < real_end(t) || (top_of(t) < real_end(t) && !stack_grow(t));
 }
@@ -214,7 +214,7 @@ void sp_stack_clear(struct sp_thread *t, uint64_t now)
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t flags, uint64_t now)
 {
 	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node, *n = NULL;
-	if (!room(t)) {
+	if (!has_room(t)) {
 		no_room(t, key, now);
 		return;
 	}
@@ -294,7 +294,7 @@ static void enter_deeper(struct sp_thread *t, uint32_t region, uint64_t key, uin
 
 bool sp_stack_mark(struct sp_thread *t, uint64_t value, bool enters, uint64_t now)
 {
-	if (!room(t))
+	if (!has_room(t))
 		return false;
 	push(t, 0, (struct sp_raw_node *)top_of(t)->node, now,
 	     SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_HIDDEN | SP_RAW_FRAME_MARK, value);
@@ -383,7 +383,7 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		sp_stack_unmark(t, now);
 	if (!begun)
 		return; /* paused, or a thread that could not begin: its loss is counted */
-	if (!room(t)) {
+	if (!has_room(t)) {
 		no_room(t, key, now);
 		errno = error;
 		return;

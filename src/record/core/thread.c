@@ -82,7 +82,7 @@ static void at_thread_end(void *arg)
 	const bool known = is_listed(t);
 	sp_process.ending += known;
 	if (!known)
-		sp_past_left(t);
+		sp_retired_left(t);
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!known)
 		return;
@@ -113,7 +113,7 @@ void sp_thread_leave(void)
 	pthread_once(&end_once, make_key);
 	struct sp_thread *t = pthread_getspecific(end_key);
 	if (t && !is_listed(t)) {
-		sp_past_left(t);
+		sp_retired_left(t);
 		pthread_setspecific(end_key, NULL);
 	}
 }
@@ -188,7 +188,7 @@ static struct sp_thread *with_parts(struct sp_thread *t)
 		t->loc.end = t->loc.begin;
 		give_back(t);
 	} else {
-		sp_past_left(t);
+		sp_retired_left(t);
 	}
 	pthread_mutex_unlock(&sp_process.lock);
 	return NULL;
@@ -218,18 +218,18 @@ void sp_thread_ended(struct sp_thread *t, uint64_t end)
 static bool publish(struct sp_thread *t)
 {
 	pthread_mutex_lock(&sp_process.lock);
-	const bool listed = is_listed(t), goes_on = listed && sp_process.header->ended == SP_RAW_RUNNING;
+	const bool listed = is_listed(t), running = listed && sp_process.header->ended == SP_RAW_RUNNING;
 	sp_thread_leave();
-	if (goes_on) {
+	if (running) {
 		t->epoch = sp_epoch;
 		sp_self = t;
 	} else if (listed) {
 		give_back(t);
 	} else {
-		sp_past_left(t);
+		sp_retired_left(t);
 	}
 	pthread_mutex_unlock(&sp_process.lock);
-	return goes_on;
+	return running;
 }
 
 struct sp_thread *sp_thread_new(void)

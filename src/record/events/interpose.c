@@ -203,7 +203,7 @@ void sp_interpose_columns(void)
 {
 	column = sp_process.settings.gil
 	             ? sp_define_metric("gil_wait", "s", -9, "time waited for the global interpreter lock",
-	                                SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN)
+	                                SP_RAW_METRIC_WAIT | SP_RAW_METRIC_EXCLUSIVE)
 	             : -1;
 }
 

@@ -39,12 +39,12 @@ const char *sp_mpi_group_name(size_t i)
 
 int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n)
 {
-	static const char apart[] = " \t\n,:;";
+	static const char separators[] = " \t\n,:;";
 	*out = 0;
-	for (const char *word = text + strspn(text, apart); *word;) {
+	for (const char *word = text + strspn(text, separators); *word;) {
 		const bool without = *word == '~';
 		word += without;
-		size_t i, length = strcspn(word, apart);
+		size_t i, length = strcspn(word, separators);
 		for (i = 0; i < sizeof names / sizeof *names; i++)
 			if (strlen(names[i].name) == length && !strncasecmp(word, names[i].name, length))
 				break;
@@ -55,7 +55,7 @@ int sp_mpi_groups(const char *text, uint32_t *out, char *why, size_t n)
 		}
 		*out = without ? *out & ~names[i].groups : *out | names[i].groups;
 		word += length;
-		word += strspn(word, apart);
+		word += strspn(word, separators);
 	}
 	return 0;
 }

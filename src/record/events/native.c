@@ -124,10 +124,10 @@ static char *mapped_file(uint64_t address)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
 	char *line = NULL, *path = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	uint64_t from, to;
 	int at;
-	while (f && !path && getline(&line, &room, f) > 0)
+	while (f && !path && getline(&line, &capacity, f) > 0)
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &from, &to, &at) == 2 &&
 		    address >= from && address < to && line[at] == '/')
 			path = strndup(line + at, strcspn(line + at, "\n"));

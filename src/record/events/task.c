@@ -39,7 +39,7 @@ struct table {
 	uint32_t size, n;
 };
 
-enum { MOST_WAITS = 50000, MOST_HANDED = 1 << 20 };
+enum { MAX_WAITS = 50000, MAX_HANDED = 1 << 20 };
 
 /* Needed besides the GIL, because each interpreter may have its own GIL. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -178,7 +178,7 @@ static struct sp_task_wait *wait_of(const struct sp_thread *t, const struct sp_t
 	struct sp_task_wait *w = waits.size ? waits.chains[hash & (waits.size - 1)] : NULL;
 	while (w && (w->region != k->region || w->node != k->await_node || w->kind != k->kind || w->what != k->what))
 		w = w->next;
-	if (!w && waits.n < MOST_WAITS && (w = table_add(&waits, sizeof *w, hash, wait_hash))) {
+	if (!w && waits.n < MAX_WAITS && (w = table_add(&waits, sizeof *w, hash, wait_hash))) {
 		const struct sp_raw_awaited none = {.kind = k->kind, .location = t->loc.id, .node = k->await_node};
 		const struct sp_text text = {(const char *)&none, sizeof none};
 		w->region = k->region;
@@ -380,13 +380,13 @@ static void step_over(struct sp_thread *t, struct sp_task *k, uint64_t at)
 
 static void task_end(struct sp_thread *t, struct sp_task *k, uint32_t how, uint64_t at)
 {
-	const uint64_t who = k->number | (uint64_t)number_of(t->task) << 32;
+	const uint64_t first_word = k->number | (uint64_t)number_of(t->task) << 32;
 	k->raw->state = how;
 	k->raw->since = at;
 	if (k->rest)
 		k->rest->ended[how - SP_RAW_TASK_RETURNED]++;
 	if (k->number)
-		event(t, SP_RAW_X_TASK_END, who, how, 2, at);
+		event(t, SP_RAW_X_TASK_END, first_word, how, 2, at);
 	task_free(k);
 }
 
@@ -479,7 +479,7 @@ static uint64_t give(uint64_t key, uint64_t now)
 	static const struct sp_raw_handed none;
 	static const struct sp_text text = {(const char *)&none, sizeof none};
 	struct handed **p = given.size ? handed_at(key) : NULL, *h = p ? *p : NULL;
-	if (!h && given.n < MOST_HANDED)
+	if (!h && given.n < MAX_HANDED)
 		h = table_add(&given, sizeof *h, hash_of(key), handed_hash);
 	if (!h)
 		return 0;

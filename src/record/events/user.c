@@ -59,9 +59,9 @@ static bool is_wanted(const struct sp_text text[3])
 	return wanted;
 }
 
-uint32_t sp_user_region(struct sp_text key, struct sp_text name, const struct sp_place *place)
+uint32_t sp_user_region(struct sp_text key, struct sp_text name, const struct sp_user_location *place)
 {
-	static const struct sp_place nowhere = {{"", 0}, {"", 0}, 0, false};
+	static const struct sp_user_location nowhere = {{"", 0}, {"", 0}, 0, false};
 	uint32_t id = sp_define_find(SP_KEY_USER, key.p, key.n);
 	if (id)
 		return id;

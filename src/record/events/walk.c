@@ -21,24 +21,24 @@ struct sp_walk *sp_walk_of(struct sp_thread *t)
 
 bool sp_walk_frames_more(struct sp_walk *w)
 {
-	const size_t room = w->frames_room ? w->frames_room * 2 : FIRST_FRAMES;
-	const void **frames = realloc(w->frames, room * sizeof *frames);
+	const size_t capacity = w->frames_capacity ? w->frames_capacity * 2 : FIRST_FRAMES;
+	const void **frames = realloc(w->frames, capacity * sizeof *frames);
 	if (!frames)
 		return false;
 	w->frames = frames;
-	w->frames_room = room;
+	w->frames_capacity = capacity;
 	return true;
 }
 
 bool sp_walk_begin(struct sp_thread *t, size_t steps)
 {
 	struct sp_walk *w = t->walk;
-	if (steps > w->room) {
+	if (steps > w->capacity) {
 		struct sp_walk_step *more = realloc(w->steps, steps * 2 * sizeof *more);
 		if (!more)
 			return false;
 		w->steps = more;
-		w->room = steps * 2;
+		w->capacity = steps * 2;
 	}
 	w->at = w->depth = 0;
 	w->same = true;

@@ -18,9 +18,9 @@ struct sp_walk_step {
 /* The frames of a thread's latest walk. */
 struct sp_walk {
 	const void **frames; /* owned; the hook's array, innermost first */
-	size_t frames_room;
+	size_t frames_capacity;
 	struct sp_walk_step *steps; /* owned; of the previous walk */
-	size_t n, room;
+	size_t n, capacity;
 	/* state of the current walk */
 	size_t at, depth;
 	bool same; /* all steps so far are the same as in the previous walk */

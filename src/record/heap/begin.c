@@ -36,7 +36,7 @@ void sp_heap_columns(void)
 		return;
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
 		sp_define_metric(columns[i].name, columns[i].unit, 0, columns[i].what,
-		                 SP_RAW_METRIC_MEMORY | SP_RAW_METRIC_OWN);
+		                 SP_RAW_METRIC_MEMORY | SP_RAW_METRIC_EXCLUSIVE);
 	sp_heap.outside = sp_define_region(none, name, none, 0, SP_RAW_REGION_NATIVE);
 }
 
@@ -74,7 +74,7 @@ const struct sp_heap_recorder *sp_heap_start(uint64_t *bits, const uintptr_t own
 {
 	sp_heap.bits = bits;
 	if (!sp_heap.sites)
-		sp_heap.sites = reserve(SP_HEAP_MOST_SITES * sizeof *sp_heap.sites);
+		sp_heap.sites = reserve(SP_HEAP_MAX_SITES * sizeof *sp_heap.sites);
 	const uint64_t sample = sp_heap.raw->sample;
 	if (!sp_heap.sites || sp_heap.raw == &sp_heap.nowhere)
 		return NULL;
@@ -90,7 +90,7 @@ const struct sp_heap_recorder *sp_heap_start(uint64_t *bits, const uintptr_t own
 	sp_heap.n_sites = 0;
 	sp_heap.epoch = sp_epoch;
 	sp_heap.on = true;
-	sp_heap_moment(NULL, NULL);
+	sp_heap_snapshot(NULL, NULL);
 	sp_heap_unlock();
 	return &sp_heap_recorder;
 }

@@ -132,7 +132,7 @@ static struct pages {
 	uint32_t site,
 	    number; /* number: the same for all remaining pieces of one mapping; 0: there is only one piece */
 } * pages;
-static uint32_t n_pages, pages_room, numbers;
+static uint32_t n_pages, pages_capacity, numbers;
 
 void sp_heap_blocks_clear(void)
 {
@@ -145,15 +145,15 @@ void sp_heap_blocks_clear(void)
 
 static bool more_pages(void)
 {
-	const uint32_t room = pages_room ? pages_room * 2 : 256;
-	struct pages *fresh = pages_new(room * sizeof *fresh);
+	const uint32_t capacity = pages_capacity ? pages_capacity * 2 : 256;
+	struct pages *fresh = pages_new(capacity * sizeof *fresh);
 	if (!fresh)
 		return false;
 	if (n_pages)
 		memcpy(fresh, pages, n_pages * sizeof *fresh);
-	pages_free(pages, pages_room * sizeof *pages);
+	pages_free(pages, pages_capacity * sizeof *pages);
 	pages = fresh;
-	pages_room = room;
+	pages_capacity = capacity;
 	return true;
 }
 
@@ -180,7 +180,7 @@ static void insert(uint32_t at, struct pages p)
 
 bool sp_heap_pages_put(uintptr_t begin, uintptr_t end, uint32_t site)
 {
-	if (n_pages == pages_room && !more_pages())
+	if (n_pages == pages_capacity && !more_pages())
 		return false;
 	insert(first_behind(begin), (struct pages){begin, end, site, 0});
 	return true;
@@ -205,7 +205,7 @@ void sp_heap_pages_take(uintptr_t begin, uintptr_t end, void (*gone)(uint32_t si
 		const uintptr_t from = p.begin > begin ? p.begin : begin, to = p.end < end ? p.end : end;
 		bool last = false;
 		if (from > p.begin && to < p.end) { /* from the middle of the range */
-			if (n_pages == pages_room && !more_pages())
+			if (n_pages == pages_capacity && !more_pages())
 				return;
 			pages[at].end = from;
 			pages[at].number = p.number ? p.number : ++numbers;

@@ -33,12 +33,12 @@ int *(*sp_heap_quiet)(void);
 SP_COLD static void let_others_run(unsigned tries)
 {
 	enum { YIELDS = 500 };
-	const struct timespec moment = {0, 20000};
+	const struct timespec pause = {0, 20000};
 	const int error = errno;
 	if (tries < YIELDS)
 		sched_yield();
 	else
-		syscall(SYS_nanosleep, &moment, NULL); /* the C library's function is a cancellation point */
+		syscall(SYS_nanosleep, &pause, NULL); /* the C library's function is a cancellation point */
 	errno = error;
 }
 
@@ -202,7 +202,7 @@ static void lose(uint64_t bytes)
 /* ---- cost of recording: with sampling each event is timed, otherwise one in SP_HEAP_TIMED; the work that is done
  * once in CALLS is timed separately ---- */
 
-/* Returns the time in ticks if this event is timed, otherwise 0. Never times an event that also calls `moment()`
+/* Returns the time in ticks if this event is timed, otherwise 0. Never times an event that also calls `snapshot_at()`
  * because of its number. */
 static inline uint64_t cost_begin(void)
 {
@@ -223,10 +223,10 @@ static inline void cost_end(uint64_t begin)
 		cost_add(begin, sp_heap.untimed + 1);
 }
 
-SP_COLD static void moment(struct sp_thread *t, const struct sp_raw_site *s, bool timed)
+SP_COLD static void snapshot_at(struct sp_thread *t, const struct sp_raw_site *s, bool timed)
 {
 	const uint64_t begin = timed ? sp_ticks() : 0;
-	sp_heap_moment(t, s);
+	sp_heap_snapshot(t, s);
 	if (begin)
 		cost_add(begin, 1);
 }
@@ -235,7 +235,7 @@ static inline void count_call(struct sp_thread *t, const struct sp_raw_site *s, 
 {
 	const bool turn = ++sp_heap.calls % CALLS == 0;
 	if (SP_UNLIKELY(turn || bytes >= LARGE || sp_heap.filter))
-		moment(t, s, turn && sp_heap.untimed);
+		snapshot_at(t, s, turn && sp_heap.untimed);
 }
 
 /* ---- calls from the library ---- */

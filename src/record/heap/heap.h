@@ -43,7 +43,7 @@ static inline uint32_t sp_heap_filter_at(const void *p)
 }
 
 /* Bytes of the largest block that Python's allocator (pymalloc) serves itself; it passes larger ones to malloc(). */
-enum { SP_HEAP_PYMALLOC_MOST = 512 };
+enum { SP_HEAP_PYMALLOC_MAX = 512 };
 
 enum { SP_HEAP_VERSION = 4 };
 /* The functions that record, and which allocations they concern. All sizes are in bytes. */
@@ -82,7 +82,7 @@ struct sp_heap_domain {
 	unsigned kind; /* enum sp_raw_heap_kind */
 	/* For sampling, bytes: blocks larger than this come from another allocator, whose blocks are sampled
 	 * themselves. */
-	size_t most;
+	size_t limit;
 	void *ctx;
 	void *(*malloc)(void *ctx, size_t size);
 	void *(*calloc)(void *ctx, size_t n, size_t size);

@@ -27,7 +27,7 @@ struct sp_heap {
 	uint32_t calls;
 	uint32_t untimed;           /* events between two timed ones: a power of two minus 1, or 0 with sampling */
 	bool mark;                  /* the limit was passed and the trace has no marker for it yet */
-	struct sp_heap_site *sites; /* valid from index 1 on; at most SP_HEAP_MOST_SITES */
+	struct sp_heap_site *sites; /* valid from index 1 on; at most SP_HEAP_MAX_SITES */
 	uint32_t n_sites;
 	uint64_t *bits;   /* the library's filter */
 	uint64_t *filter; /* the same; NULL: sampling is disabled */
@@ -37,7 +37,7 @@ struct sp_heap {
 extern struct sp_heap sp_heap;
 extern struct sp_heap_recorder sp_heap_recorder; /* the struct that the library gets */
 
-enum { SP_HEAP_MOST_SITES = 2 << 20, SP_HEAP_TIMED = 128 };
+enum { SP_HEAP_MAX_SITES = 2 << 20, SP_HEAP_TIMED = 128 };
 
 void sp_heap_lock(void); /* does nothing while the calling thread forks */
 void sp_heap_unlock(void);
@@ -74,7 +74,7 @@ struct sp_raw_site *sp_heap_site_of(struct sp_thread *t, struct sp_raw_node *nod
 /* sp_heap_latest_put() makes a block of n bytes the latest one of its size class in the thread. sp_heap_latest_take(),
  * at the block's release by the thread, returns whether the thread has made at most N other allocations of the class
  * since (setting temporary). Both need the lock and are called by the thread itself. */
-enum { SP_HEAP_MOST_BETWEEN = 64 };
+enum { SP_HEAP_MAX_BETWEEN = 64 };
 void sp_heap_latest_put(struct sp_thread *t, const void *p, uint64_t n);
 bool sp_heap_latest_take(const struct sp_thread *t, const void *p, uint64_t n);
 /* The same for samples: whether `since` bytes are too few for more than N other blocks of the size class of n bytes. */
@@ -83,7 +83,7 @@ bool sp_heap_is_recent(uint64_t n, uint64_t since);
 /* ---- series.c ---- */
 
 /* Called after an allocation or release: advances the time slice and adds a point if one is due. */
-void sp_heap_moment(struct sp_thread *t, const struct sp_raw_site *site);
+void sp_heap_snapshot(struct sp_thread *t, const struct sp_raw_site *site);
 /* Stores where the limit of resident bytes was passed. */
 void sp_heap_passed_at(const struct sp_thread *t, const struct sp_raw_site *s);
 /* Reads the resident size and adds a point to the series; ns: CLOCK_MONOTONIC_COARSE. */

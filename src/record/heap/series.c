@@ -104,7 +104,7 @@ void sp_heap_point(uint64_t ns, const struct sp_thread *t, const struct sp_raw_s
 	__atomic_store_n(&c->used, c->used + 1, __ATOMIC_RELEASE);
 }
 
-void sp_heap_moment(struct sp_thread *t, const struct sp_raw_site *s)
+void sp_heap_snapshot(struct sp_thread *t, const struct sp_raw_site *s)
 {
 	const uint64_t ns = sp_clock_nanoseconds(CLOCK_MONOTONIC_COARSE);
 	if (ns - sp_heap.slice_ns >= SLICE) {

@@ -42,7 +42,7 @@ static unsigned size_class(uint64_t n)
 static uint32_t candidates(void)
 {
 	const uint32_t n = sp_process.settings.temporary;
-	return (n < 1 ? 1 : n > SP_HEAP_MOST_BETWEEN ? SP_HEAP_MOST_BETWEEN : n) + 1;
+	return (n < 1 ? 1 : n > SP_HEAP_MAX_BETWEEN ? SP_HEAP_MAX_BETWEEN : n) + 1;
 }
 
 bool sp_heap_is_recent(uint64_t n, uint64_t since)
@@ -145,7 +145,7 @@ static struct sp_raw_site *site_new(struct sp_thread *t, struct sp_heap_thread *
 	if ((!h->chunk || (h->chunk->used + 1) * sizeof *s > h->chunk->bytes - sizeof *h->chunk) && !chunk_grow(t, h))
 		return NULL;
 	sp_heap_lock();
-	if (!sp_heap_is_over(t) && sp_heap.n_sites + 1 < SP_HEAP_MOST_SITES) {
+	if (!sp_heap_is_over(t) && sp_heap.n_sites + 1 < SP_HEAP_MAX_SITES) {
 		s = (struct sp_raw_site *)(h->chunk + 1) + h->chunk->used;
 		s->number = ++sp_heap.n_sites;
 		sp_heap.sites[s->number] = (struct sp_heap_site){s, t};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROWS = SP_RAW_PAGE, MOST_ROWS = 256 << 10, FIRST_FUNCTIONS = 16 };
+enum { FIRST_ROWS = SP_RAW_PAGE, MAX_ROWS = 256 << 10, FIRST_FUNCTIONS = 16 };
 
 static struct sp_raw_line_frame *base_of(const struct sp_lines *l)
 {
@@ -50,13 +50,13 @@ static void unlink_frame(struct sp_lines *l, uint32_t n)
 	l->heads[sp_lines_hash(base_of(l)[n].frame) & l->heads_mask] = l->links[n];
 }
 
-static int links_grow(struct sp_lines *l, uint32_t room)
+static int links_grow(struct sp_lines *l, uint32_t capacity)
 {
 	const uint32_t depth = l->stack ? depth_of(l) : 0;
 	uint32_t n = 64;
-	while (n < room)
+	while (n < capacity)
 		n *= 2;
-	uint32_t *heads = calloc(n, sizeof *heads), *links = realloc(l->links, room * sizeof *links);
+	uint32_t *heads = calloc(n, sizeof *heads), *links = realloc(l->links, capacity * sizeof *links);
 	if (links)
 		l->links = links;
 	if (!heads || !links) {
@@ -74,11 +74,11 @@ static int links_grow(struct sp_lines *l, uint32_t room)
 static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 {
 	const uint64_t bytes = l->stack ? l->stack->bytes * 2 : SP_RAW_PAGE;
-	const uint32_t room = (uint32_t)((bytes - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_line_frame));
+	const uint32_t capacity = (uint32_t)((bytes - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_line_frame));
 	struct sp_raw_chunk *old = l->stack, *c;
 	int error = errno;
 	pthread_mutex_lock(&sp_process.lock);
-	c = is_allowed(bytes) && !links_grow(l, room) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t, bytes) : NULL;
+	c = is_allowed(bytes) && !links_grow(l, capacity) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t, bytes) : NULL;
 	if (c) {
 		const uint32_t depth = old ? depth_of(l) : 0;
 		struct sp_raw_line_frame *to = (struct sp_raw_line_frame *)(c + 1);
@@ -86,7 +86,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 			memcpy(to, base_of(l), (depth + 1) * sizeof *to);
 		c->seq = old ? old->seq + 1 : 0;
 		l->stack = c;
-		l->end = to + room;
+		l->end = to + capacity;
 		set_top(l, to + depth);
 		if (old) {
 			old->type = SP_RAW_FREE;
@@ -104,8 +104,8 @@ static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uin
 	struct sp_raw_chunk *c = l->chunk;
 	if (!c || (c->used + n) * sizeof(struct sp_raw_line) > c->bytes - sizeof *c) {
 		uint64_t bytes = c ? c->bytes * 2 : FIRST_ROWS;
-		if (bytes > MOST_ROWS)
-			bytes = MOST_ROWS;
+		if (bytes > MAX_ROWS)
+			bytes = MAX_ROWS;
 		if (bytes < sizeof *c + n * sizeof(struct sp_raw_line))
 			bytes = sizeof *c + n * sizeof(struct sp_raw_line);
 		int error = errno;

@@ -25,7 +25,7 @@ struct sp_counts {
 	struct sp_counts *next; /* list of all threads */
 	uint64_t at;            /* ticks of the event for which they were read last */
 	uint64_t *start;        /* owned; for each depth of the stack the values at the begin of the frame */
-	size_t room;            /* capacity of `start`, in frames */
+	size_t capacity;        /* capacity of `start`, in frames */
 	bool full;              /* no memory to enlarge `start` */
 	bool failed[SP_METRIC_SOURCES];
 	struct sp_metric_state state[SP_METRIC_SOURCES];
@@ -128,8 +128,8 @@ static int check_one(void *to, const struct item *item)
 		snprintf(c->why, c->n, "'%s:%s': %s", source, item->def.name, item->why);
 		return -EINVAL;
 	}
-	if (++c->metrics > SP_METRICS_MOST) {
-		snprintf(c->why, c->n, "these are more than %d metrics", SP_METRICS_MOST);
+	if (++c->metrics > SP_METRICS_MAX) {
+		snprintf(c->why, c->n, "these are more than %d metrics", SP_METRICS_MAX);
 		return -EINVAL;
 	}
 	return 0;
@@ -190,7 +190,7 @@ static void count_loss(int error)
 struct chosen {
 	struct sp_metric_def *defs[SP_METRIC_SOURCES]; /* owned */
 	unsigned n[SP_METRIC_SOURCES];
-	char missing[SP_METRICS_MOST * 360]; /* one line for each metric */
+	char missing[SP_METRICS_MAX * 360]; /* one line for each metric */
 };
 
 static void miss(struct chosen *c, int source, const char *name, const char *why)
@@ -407,13 +407,13 @@ static void read_at(struct sp_thread *t, uint64_t now)
 
 SP_COLD static bool more_frames(struct sp_counts *c, size_t depth)
 {
-	size_t room = c->room ? c->room * 2 : FIRST_FRAMES;
-	while (room <= depth)
-		room *= 2;
-	uint64_t *start = c->full ? NULL : realloc(c->start, room * used.n * sizeof *start);
+	size_t capacity = c->capacity ? c->capacity * 2 : FIRST_FRAMES;
+	while (capacity <= depth)
+		capacity *= 2;
+	uint64_t *start = c->full ? NULL : realloc(c->start, capacity * used.n * sizeof *start);
 	if (start) {
 		c->start = start;
-		c->room = room;
+		c->capacity = capacity;
 	} else if (!c->full) {
 		/* permanent: after a later success the values of the frames in between would be missing */
 		c->full = true;
@@ -427,7 +427,7 @@ void sp_metrics_enter(struct sp_thread *t, size_t depth, uint64_t now)
 	struct sp_counts *c = t->counts;
 	int error = errno;
 	read_at(t, now);
-	if (SP_LIKELY(depth < c->room) || more_frames(c, depth))
+	if (SP_LIKELY(depth < c->capacity) || more_frames(c, depth))
 		memcpy(c->start + depth * used.n, c->now, used.n * sizeof *c->now);
 	errno = error;
 }
@@ -438,7 +438,7 @@ void sp_metrics_leave(struct sp_thread *t, size_t depth, struct sp_raw_node *n, 
 	int error = errno;
 	read_at(t, now);
 	const uint64_t *start = c->start + depth * used.n;
-	for (unsigned i = 0; depth < c->room && i < used.n; i++)
+	for (unsigned i = 0; depth < c->capacity && i < used.n; i++)
 		*sp_node_value(n, i) += c->now[i] - start[i];
 	errno = error;
 }
@@ -454,17 +454,17 @@ void sp_metrics_read(struct sp_thread *t, uint64_t now)
 void sp_metrics_off(struct sp_thread *t, struct sp_raw_node *n)
 {
 	struct sp_counts *c = t->counts;
-	uint64_t before[SP_METRICS_MOST];
+	uint64_t before[SP_METRICS_MAX];
 	if (!c)
 		return;
 	int error = errno;
 	memcpy(before, c->now, used.n * sizeof *before);
 	read_at(t, sp_ticks());
-	size_t frames = sp_stack_depth(t) < c->room ? sp_stack_depth(t) : c->room - 1;
+	size_t frames = sp_stack_depth(t) < c->capacity ? sp_stack_depth(t) : c->capacity - 1;
 	for (unsigned i = 0; i < used.n; i++) {
 		if (n)
 			*sp_node_value(n, i) += c->now[i] - before[i];
-		for (size_t depth = 1; !n && c->room && depth <= frames; depth++)
+		for (size_t depth = 1; !n && c->capacity && depth <= frames; depth++)
 			c->start[depth * used.n + i] += c->now[i] - before[i];
 	}
 	errno = error;

@@ -10,7 +10,7 @@
 
 #include "format/format.h"
 
-enum { SP_METRICS_MOST = 64, SP_METRIC_SOURCES = 3 };
+enum { SP_METRICS_MAX = 64, SP_METRIC_SOURCES = 3 };
 
 /* One metric of a source: the name the user gave and the source's data. */
 struct sp_metric_def {

@@ -137,11 +137,11 @@ static bool is_perf(int fd)
 	return readlink(path, to, sizeof to - 1) > 0 && !strcmp(to, "anon_inode:[perf_event]");
 }
 
-enum { LOOK_AT = 1024 };
+enum { MAX_DESCRIPTORS = 1024 };
 
 static void note(bool *before)
 {
-	for (int fd = 0; fd < LOOK_AT; fd++)
+	for (int fd = 0; fd < MAX_DESCRIPTORS; fd++)
 		before[fd] = fcntl(fd, F_GETFD) >= 0;
 }
 
@@ -149,7 +149,7 @@ static void note(bool *before)
 static void take(struct sp_metric_state *s, const bool *before)
 {
 	s->fds = malloc(sizeof *s->fds);
-	for (int fd = 0; fd < LOOK_AT; fd++) {
+	for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
 		int flags = before[fd] ? -1 : fcntl(fd, F_GETFD);
 		if (flags < 0 || !is_perf(fd))
 			continue;
@@ -178,7 +178,7 @@ static bool still_there(const struct sp_metric_state *s)
 
 static void close_set(struct sp_metric_state *s, bool forked)
 {
-	long long ignored[SP_METRICS_MOST];
+	long long ignored[SP_METRICS_MAX];
 	if (s->set != PAPI_NULL && still_there(s)) {
 		if (!forked)
 			papi.PAPI_stop(s->set, ignored);
@@ -214,7 +214,7 @@ static int begin(struct sp_metric_state *s, const struct sp_metric_def *m, unsig
 
 static int open_set(struct sp_metric_state *s, const struct sp_metric_def *m, unsigned n)
 {
-	bool before[LOOK_AT];
+	bool before[MAX_DESCRIPTORS];
 	s->before = calloc(n, sizeof *s->before);
 	if (!s->before)
 		return -ENOMEM;
@@ -230,7 +230,7 @@ static int open_set(struct sp_metric_state *s, const struct sp_metric_def *m, un
 static int read_set(struct sp_metric_state *s, const struct sp_metric_def *m, unsigned n, uint64_t *values)
 {
 	(void)m;
-	long long now[SP_METRICS_MOST];
+	long long now[SP_METRICS_MAX];
 	if (!still_there(s))
 		return -EBADF;
 	if (papi.PAPI_read(s->set, now) != PAPI_OK)
@@ -244,7 +244,7 @@ static int read_set(struct sp_metric_state *s, const struct sp_metric_def *m, un
  * stop the parent's. A start counts from 0. */
 static void stop_set(struct sp_metric_state *s, unsigned n)
 {
-	long long now[SP_METRICS_MOST];
+	long long now[SP_METRICS_MAX];
 	if (still_there(s) && papi.PAPI_stop(s->set, now) == PAPI_OK)
 		for (unsigned i = 0; i < n; i++)
 			s->before[i] += (uint64_t)now[i];

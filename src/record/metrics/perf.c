@@ -202,8 +202,8 @@ static uint64_t limit(void)
  * their numbers, and a read of the metric would take data from the program's file. */
 static int moved(int fd)
 {
-	uint64_t most = limit();
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, (int)(most > 2 * BELOW ? most - BELOW : most / 2));
+	uint64_t max = limit();
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, (int)(max > 2 * BELOW ? max - BELOW : max / 2));
 	if (high < 0)
 		return fd;
 	close(fd);
@@ -255,7 +255,7 @@ static int open_group(struct sp_metric_state *s, const struct sp_metric_def *m, 
 static int read_group(struct sp_metric_state *s, const struct sp_metric_def *m, unsigned n, uint64_t *values)
 {
 	(void)m;
-	uint64_t all[1 + SP_METRICS_MOST];
+	uint64_t all[1 + SP_METRICS_MAX];
 	ssize_t want = (ssize_t)((1 + n) * sizeof *all),
 	        r = s->n_fds ? syscall(SYS_read, s->fds[0], all, sizeof all) : 0;
 	if (r != want || all[0] != n)

@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST_KNOWN = 200000, NAMED = 64 };
+enum { MAX_KNOWN = 200000, NAMED = 64 };
 
 void (*_Atomic sp_clib_where)(struct sp_clib_where *w);
 uint32_t (*_Atomic sp_clib_line)(const struct sp_clib_where *w, uint32_t *line);
@@ -55,7 +55,7 @@ static struct known *find(const void *p)
 static struct known *find_or_add(const void *p)
 {
 	struct known *k = find(p);
-	if (!k && table.used < MOST_KNOWN)
+	if (!k && table.used < MAX_KNOWN)
 		k = sp_addresses_add(&table, sizeof *k, p);
 	else if (k)
 		return k;
@@ -296,9 +296,9 @@ static struct sp_raw_object *object_of(const struct sp_thread *t, const struct s
 	return o;
 }
 
-static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
+static bool begin(struct sp_clib_wait *buffer, const struct sp_clib_call *c)
 {
-	struct sp_wait *w = (struct sp_wait *)room;
+	struct sp_wait *w = (struct sp_wait *)buffer;
 	int error = errno;
 	struct sp_thread *t = is_locking() ? NULL : sp_adapter_thread();
 	if (!t || !sp_waits_wanted || sp_waits_within(t, w))
@@ -327,14 +327,14 @@ static bool begin(struct sp_clib_wait *room, const struct sp_clib_call *c)
 	return true;
 }
 
-static void end(struct sp_clib_wait *room, enum sp_clib_end how)
+static void end(struct sp_clib_wait *buffer, enum sp_clib_end how)
 {
-	struct sp_wait *w = (struct sp_wait *)room;
+	struct sp_wait *w = (struct sp_wait *)buffer;
 	int error = errno;
 	if (how == SP_CLIB_NO_WAIT)
 		sp_wait_drop(w);
 	else
-		sp_wait_end(w, how == SP_CLIB_GOT);
+		sp_wait_end(w, how == SP_CLIB_ACQUIRED);
 	errno = error;
 }
 

@@ -42,14 +42,14 @@ struct sp_clib_call {
 
 /* How a wait ended. */
 enum sp_clib_end {
-	SP_CLIB_GOT,
-	SP_CLIB_NOT_GOT,
+	SP_CLIB_ACQUIRED,
+	SP_CLIB_NOT_ACQUIRED,
 	SP_CLIB_NO_WAIT /* the function returned at once: nothing is counted */
 };
 
 /* The recorder's data of one wait; on the stack of the waiting thread. */
 struct sp_clib_wait {
-	uint64_t room[10];
+	uint64_t buffer[10];
 };
 
 /* The functions that record waits, and which calls they concern. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = SP_RAW_PAGE, MOST_BYTES = 256 << 10, MOST_OBJECTS = 50000 };
+enum { FIRST_BYTES = SP_RAW_PAGE, MAX_BYTES = 256 << 10, MAX_OBJECTS = 50000 };
 
 /* The objects in the current file, under the process lock. A chunk's `base` is its first id minus 1. */
 static struct {
@@ -42,8 +42,8 @@ struct sp_raw_chunk *sp_waits_chunk(enum sp_raw_chunk_type type, const struct sp
                                     const struct sp_raw_chunk *old)
 {
 	uint64_t bytes = old ? old->bytes * 2 : FIRST_BYTES;
-	if (bytes > MOST_BYTES)
-		bytes = MOST_BYTES;
+	if (bytes > MAX_BYTES)
+		bytes = MAX_BYTES;
 	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes) : NULL;
 }
 
@@ -79,7 +79,7 @@ struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t
 	int error = errno;
 	struct sp_raw_object *o = NULL;
 	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = objects.n < MOST_OBJECTS ? objects_chunk() : NULL;
+	struct sp_raw_chunk *c = objects.n < MAX_OBJECTS ? objects_chunk() : NULL;
 	if (c) {
 		o = (struct sp_raw_object *)(c + 1) + c->used;
 		*o = (struct sp_raw_object){.id = (uint32_t)++objects.n,

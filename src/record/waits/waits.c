@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 200000, MOST_CIRCLE = 64, DEEPEST = 16 };
+enum { MAX_ROWS = 200000, MAX_CYCLE = 64, DEEPEST = 16 };
 
 /* The row of a key. */
 struct entry {
@@ -50,7 +50,7 @@ static _Atomic size_t time_at, count_at;
 /* Nanoseconds per tick, computed from the start until the latest update. Waits do not update it each time; threads
  * that update it at the same time compute nearly the same value. */
 static double tick_ns;
-static uint64_t tick_looks; /* ticks: time of the next update */
+static uint64_t next_tick; /* ticks: time of the next update */
 static struct sp_raw_sync tick_first;
 
 SP_COLD static void look_at_clock(uint64_t now)
@@ -60,14 +60,14 @@ SP_COLD static void look_at_clock(uint64_t now)
 	const uint64_t ticks = sp_ticks_between(first.ticks, last.ticks);
 	double ns = ticks ? (double)(last.mono_ns - first.mono_ns) / (double)ticks : 1;
 	__atomic_store(&tick_ns, &ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&tick_looks, now + ticks / 2, __ATOMIC_RELEASE);
+	__atomic_store_n(&next_tick, now + ticks / 2, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
 uint64_t sp_waits_ns(uint64_t ticks, uint64_t now)
 {
 	double ns;
-	if (SP_UNLIKELY(now >= __atomic_load_n(&tick_looks, __ATOMIC_ACQUIRE)))
+	if (SP_UNLIKELY(now >= __atomic_load_n(&next_tick, __ATOMIC_ACQUIRE)))
 		look_at_clock(now);
 	__atomic_load(&tick_ns, &ns, __ATOMIC_RELAXED);
 	return (uint64_t)(int64_t)((double)(int64_t)ticks * ns);
@@ -86,15 +86,15 @@ void sp_waits_columns(void)
 	time_at = count_at = 0;
 	pthread_mutex_lock(&sp_process.lock);
 	tick_first = sp_process.header->first;
-	__atomic_store_n(&tick_looks, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&next_tick, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!sp_waits_wanted)
 		return;
 	const int time =
 	              sp_define_metric("wait_time", "s", -9, "time waited for locks, other threads, processes, sleeps",
-	                               SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN),
+	                               SP_RAW_METRIC_WAIT | SP_RAW_METRIC_EXCLUSIVE),
 	          count = sp_define_metric("waits", "#", 0, "how often that was waited for",
-	                                   SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN);
+	                                   SP_RAW_METRIC_WAIT | SP_RAW_METRIC_EXCLUSIVE);
 	if (time >= 0 && count >= 0) {
 		time_at = column_at((unsigned)time);
 		count_at = column_at((unsigned)count);
@@ -123,7 +123,7 @@ static bool is_same(const struct sp_wait_key *a, const struct sp_wait_key *b)
 }
 
 /* Returns the entry of the key, or the free entry where it would be. */
-static struct entry *look(struct entry *table, uint32_t mask, const struct sp_wait_key *key)
+static struct entry *find_entry(struct entry *table, uint32_t mask, const struct sp_wait_key *key)
 {
 	for (uint32_t i = hash_of(key) & mask;; i = (i + 1) & mask)
 		if (!table[i].row || is_same(&table[i].key, key))
@@ -136,7 +136,7 @@ SP_WAITS_TOGETHER struct sp_raw_wait *sp_waits_find(const struct sp_thread *t, c
 	if (SP_UNLIKELY(!w || !w->table))
 		return NULL;
 	if (!w->last || !is_same(&w->last->key, key))
-		w->last = look(w->table, w->mask, key);
+		w->last = find_entry(w->table, w->mask, key);
 	return w->last->row;
 }
 
@@ -156,7 +156,7 @@ static bool table_grow(struct sp_waits *w)
 	struct entry *fresh = calloc(n, sizeof *fresh);
 	for (uint32_t i = 0; fresh && w->table && i <= w->mask; i++)
 		if (w->table[i].row)
-			*look(fresh, n - 1, &w->table[i].key) = w->table[i];
+			*find_entry(fresh, n - 1, &w->table[i].key) = w->table[i];
 	if (!fresh)
 		return false;
 	free(w->table);
@@ -187,7 +187,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 	int error = errno;
 	struct sp_waits *w = waits_of(t);
 	struct sp_raw_wait *row = NULL;
-	if (w && w->n < MOST_ROWS && ((w->table && w->n * 2 <= w->mask) || table_grow(w)))
+	if (w && w->n < MAX_ROWS && ((w->table && w->n * 2 <= w->mask) || table_grow(w)))
 		row = row_new(t, w);
 	if (row) {
 		*row = (struct sp_raw_wait){.node = key->node,
@@ -198,7 +198,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 		                            .holder = key->holder,
 		                            .number = w->n + 1,
 		                            .holder_node = key->holder_node};
-		struct entry *e = look(w->table, w->mask, key);
+		struct entry *e = find_entry(w->table, w->mask, key);
 		e->key = *key;
 		e->row = row;
 		w->n++;
@@ -385,29 +385,29 @@ static bool waits_for(uint32_t location, struct sp_raw_deadlock *link, uint32_t 
 }
 
 /* Finds the deadlock cycle that begins at a location. Returns its length; 0: no cycle. Needs the process lock. */
-static size_t circle_from(uint32_t first, struct sp_raw_deadlock *circle)
+static size_t circle_from(uint32_t first, struct sp_raw_deadlock *cycle)
 {
 	uint32_t location = first;
 	size_t n = 0;
 	do
-		if (n == MOST_CIRCLE || !waits_for(location, &circle[n++], &location))
+		if (n == MAX_CYCLE || !waits_for(location, &cycle[n++], &location))
 			return 0;
 	while (location != first);
 	return n;
 }
 
-void sp_waits_look_for_circle(const struct sp_wait *w)
+void sp_waits_find_cycle(const struct sp_wait *w)
 {
-	struct sp_raw_deadlock circle[MOST_CIRCLE], again[MOST_CIRCLE];
+	struct sp_raw_deadlock cycle[MAX_CYCLE], again[MAX_CYCLE];
 	if (!w->row || w->row->flags & SP_RAW_WAIT_TIMED)
 		return;
 	pthread_mutex_lock(&sp_process.lock);
-	size_t n = circle_from(w->t->loc.id, circle);
+	size_t n = circle_from(w->t->loc.id, cycle);
 	/* waits of threads without the GIL may have changed during the search: a real cycle persists */
-	if (n && (circle_from(w->t->loc.id, again) != n || memcmp(circle, again, n * sizeof *circle)))
+	if (n && (circle_from(w->t->loc.id, again) != n || memcmp(cycle, again, n * sizeof *cycle)))
 		n = 0;
 	pthread_mutex_unlock(&sp_process.lock);
-	const struct sp_text text = {(const char *)circle, n * sizeof *circle};
+	const struct sp_text text = {(const char *)cycle, n * sizeof *cycle};
 	if (n)
 		sp_define(SP_RAW_DEF_DEADLOCK, 0, 0, 0, &text, 1);
 }

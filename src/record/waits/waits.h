@@ -80,7 +80,7 @@ void sp_object_acquired(struct sp_thread *t, struct sp_raw_object *o, uint64_t n
 void sp_object_released(struct sp_thread *t, struct sp_raw_object *o);
 
 /* Writes a DEADLOCK record if the interrupted wait w is part of a deadlock cycle. Needs the GIL. */
-void sp_waits_look_for_circle(const struct sp_wait *w);
+void sp_waits_find_cycle(const struct sp_wait *w);
 
 /* Frees the waits of a thread that ends, with the process lock held. done: its chunks will not be written again. */
 void sp_waits_free(struct sp_thread *t, bool done);

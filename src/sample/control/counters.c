@@ -7,7 +7,7 @@
 #include "record/definitions.h"
 #include "record/metrics/metric.h"
 
-static struct sp_metric_def defs[SP_COUNTERS_MOST];
+static struct sp_metric_def defs[SP_COUNTERS_MAX];
 static unsigned used;
 
 static void define(const char *name)
@@ -15,8 +15,8 @@ static void define(const char *name)
 	char why[200];
 	struct sp_metric_def *m = &defs[used];
 	/* the launcher has already reported metrics that cannot be counted */
-	if (used == SP_COUNTERS_MOST || sp_metric_perf.find(m, name, why, sizeof why) ||
-	    sp_define_metric(m->name, m->unit, m->exponent, m->what, SP_RAW_METRIC_PERF | SP_RAW_METRIC_OWN) < 0)
+	if (used == SP_COUNTERS_MAX || sp_metric_perf.find(m, name, why, sizeof why) ||
+	    sp_define_metric(m->name, m->unit, m->exponent, m->what, SP_RAW_METRIC_PERF | SP_RAW_METRIC_EXCLUSIVE) < 0)
 		return;
 	used++;
 }
@@ -35,7 +35,7 @@ unsigned sp_counters_define(const char *list)
 bool sp_counters_read(struct sp_counters *c, pid_t thread, uint64_t *grown)
 {
 	struct sp_metric_state s = {.thread = thread, .fds = c->fds, .n_fds = c->n_fds};
-	uint64_t now[SP_COUNTERS_MOST];
+	uint64_t now[SP_COUNTERS_MAX];
 	bool first = !c->fds;
 	if (!used || c->failed)
 		return false;

@@ -8,14 +8,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SP_COUNTERS_MOST = 16 };
+enum { SP_COUNTERS_MAX = 16 };
 
 /* The counters of one thread; all bytes zero: not started. */
 struct sp_counters {
 	int *fds; /* owned */
 	unsigned n_fds;
 	bool failed;
-	uint64_t last[SP_COUNTERS_MOST];
+	uint64_t last[SP_COUNTERS_MAX];
 };
 
 /* Defines the perf:… metrics of a list (as for --metric) that can be counted here, each as the next column of the file.

@@ -35,7 +35,7 @@ bool sp_file_definitions(int file, sp_file_definition *each, void *arg)
 	struct sp_raw_chunk c;
 	bool found = false;
 	for (uint64_t at = SP_RAW_PAGE; !found && sp_file_chunk(file, &at, SP_RAW_DEFS, &c);) {
-		const size_t most = c.bytes - sizeof c, n = c.used < most ? c.used : most;
+		const size_t limit = c.bytes - sizeof c, n = c.used < limit ? c.used : limit;
 		char *bytes = n ? malloc(n) : NULL;
 		const ssize_t got = bytes ? pread(file, bytes, n, (off_t)(at - c.bytes + sizeof c)) : -1;
 		found = got > 0 && walk(bytes, (size_t)got, each, arg);

@@ -10,24 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROOM = 4096, MOST = 8 << 20 }; /* bytes of an environment: first buffer, limit */
+enum { CAPACITY = 4096, MAX = 8 << 20 }; /* bytes of an environment: first buffer, limit */
 
 /* Reads a file, owned by the caller; NULL: unreadable or empty. */
 static char *contents(const char *path, size_t *n)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	char *text = NULL;
 	ssize_t got = 1;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	*n = 0;
-	while (fd >= 0 && got > 0 && *n < MOST) {
-		if (*n == room) {
-			char *more = realloc(text, room = room ? 2 * room : ROOM);
+	while (fd >= 0 && got > 0 && *n < MAX) {
+		if (*n == capacity) {
+			char *more = realloc(text, capacity = capacity ? 2 * capacity : CAPACITY);
 			if (!more)
 				break;
 			text = more;
 		}
-		got = read(fd, text + *n, room - *n);
+		got = read(fd, text + *n, capacity - *n);
 		*n += got > 0 ? (size_t)got : 0;
 	}
 	if (fd >= 0)

@@ -25,7 +25,7 @@
 
 enum {
 	SOON = 1,        /* ms; until the header of a new file is read again */
-	LOOK = 100,      /* ms; between listings of the directory if its changes are not reported */
+	LISTING = 100,   /* ms; between listings of the directory if its changes are not reported */
 	SELDOM = 1000,   /* ms; between checks whether the run has processes in which Python may still begin */
 	PATIENCE = 5000, /* ms; limit for a file to get its header */
 	DONE = -2        /* not a time: everything is done */
@@ -46,7 +46,7 @@ struct manager {
 	bool announced;   /* o->place may still exist */
 	int pause;        /* ms until the next check for processes of the run */
 	struct seen *all; /* owned */
-	size_t n, room;
+	size_t n, buffer;
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -63,7 +63,7 @@ static void add(struct manager *m, const char *name)
 		if (!strcmp(m->all[i].name, name))
 			return;
 	char *copy = strdup(name);
-	if (!copy || !sp_grow(&m->all, m->n, &m->room, sizeof *m->all))
+	if (!copy || !sp_grow(&m->all, m->n, &m->buffer, sizeof *m->all))
 		free(copy);
 	else
 		m->all[m->n++] = (struct seen){.name = copy};
@@ -80,10 +80,10 @@ static void list(struct manager *m)
 
 static void take_events(struct manager *m)
 {
-	char room[4096] __attribute__((aligned(8)));
-	ssize_t n = m->inotify >= 0 ? read(m->inotify, room, sizeof room) : -1;
+	char buffer[4096] __attribute__((aligned(8)));
+	ssize_t n = m->inotify >= 0 ? read(m->inotify, buffer, sizeof buffer) : -1;
 	for (ssize_t at = 0; at < n;) {
-		const struct inotify_event *e = (const struct inotify_event *)(room + at);
+		const struct inotify_event *e = (const struct inotify_event *)(buffer + at);
 		if (e->mask & IN_Q_OVERFLOW)
 			list(m);
 		else if (e->len)
@@ -122,7 +122,7 @@ static int read_header(const struct manager *m, const char *name, struct sp_raw_
 }
 
 /* Reads the header, which shows whether the file's process asked this manager to be sampled. */
-static void look_at(struct manager *m, struct seen *s)
+static void check(struct manager *m, struct seen *s)
 {
 	struct sp_raw_header h;
 	int r = read_header(m, s->name, &h);
@@ -165,7 +165,7 @@ static bool runs(pid_t pid)
 }
 
 /* Whether the measurement in a file is still running. */
-static bool goes_on(const struct manager *m, const char *name)
+static bool is_running(const struct manager *m, const char *name)
 {
 	struct sp_raw_header h;
 	return !read_header(m, name, &h) && h.ended == SP_RAW_RUNNING;
@@ -190,8 +190,8 @@ static bool may_begin(struct manager *m)
 static void answer(struct manager *m)
 {
 	m->answered = true;
-	const ssize_t told = write(m->end, "", 1);
-	(void)told; /* perhaps no process is waiting for it */
+	const ssize_t written = write(m->end, "", 1);
+	(void)written; /* perhaps no process is waiting for it */
 	close(m->end);
 	m->end = -1;
 }
@@ -202,7 +202,7 @@ static int rest(struct manager *m)
 	if (!may_begin(m))
 		return DONE;
 	m->pause = m->pause < SELDOM / 2 ? 2 * m->pause : SELDOM;
-	return m->inotify < 0 && m->pause > LOOK ? LOOK : m->pause;
+	return m->inotify < 0 && m->pause > LISTING ? LISTING : m->pause;
 }
 
 /* Does all pending work. Returns how long the manager may sleep, in ms; -1: until something happens. */
@@ -212,10 +212,11 @@ static int work(struct manager *m)
 	for (size_t i = 0; i < m->n; i++) {
 		struct seen *s = &m->all[i];
 		if (s->waited >= 0)
-			look_at(m, s);
+			check(m, s);
 		soon |= s->waited >= 0;
 		busy |= s->sampler > 0;
-		unfinished |= m->ended && !m->answered && s->sampler > 0 && !(runs(s->target) && goes_on(m, s->name));
+		unfinished |=
+		    m->ended && !m->answered && s->sampler > 0 && !(runs(s->target) && is_running(m, s->name));
 	}
 	if (soon)
 		return SOON;
@@ -224,7 +225,7 @@ static int work(struct manager *m)
 	if (m->ended && !busy)
 		return rest(m);
 	m->pause = SOON;
-	return m->inotify < 0 ? LOOK : unfinished ? SOON : m->ended && !m->answered ? LOOK : -1;
+	return m->inotify < 0 ? LISTING : unfinished ? SOON : m->ended && !m->answered ? LISTING : -1;
 }
 
 static void manage(struct manager *m)

@@ -8,7 +8,7 @@
 
 #include "sample/control/definitions.h"
 
-enum { MOST_TEXT = 4096, MOST_REGION = 1 << 20 };
+enum { MAX_TEXT = 4096, MAX_REGION = 1 << 20 };
 
 void sp_marks_open(struct sp_marks *m, const struct sp_target *target, const char *path)
 {
@@ -39,9 +39,9 @@ uint64_t sp_marks_thread(const struct sp_marks *m, pid_t tid)
 
 static struct sp_sampled_region *define(const struct sp_raw_def *d, const char *text)
 {
-	char part[3][MOST_TEXT];
+	char part[3][MAX_TEXT];
 	for (int i = 0; i < 3; text += d->len[i++]) {
-		if (d->len[i] >= MOST_TEXT)
+		if (d->len[i] >= MAX_TEXT)
 			return NULL;
 		memcpy(part[i], text, d->len[i]);
 		part[i][d->len[i]] = 0;
@@ -65,7 +65,7 @@ static bool take(void *arg, const struct sp_raw_def *d, const char *text)
 
 static const struct sp_marked_region *region_of(struct sp_marks *m, uint32_t id)
 {
-	if (id >= MOST_REGION)
+	if (id >= MAX_REGION)
 		return NULL;
 	if (id >= m->n) {
 		struct sp_marked_region *more = realloc(m->regions, (id + 64) * sizeof *more);

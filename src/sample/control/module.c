@@ -94,12 +94,12 @@ static PyObject *frame_row(const struct sp_python_frame *f)
 	                     PyBool_FromLong(f->entry), (unsigned long long)f->frame);
 }
 
-/* The list of n frames, of which the first `room` are available. None: they could not be read. */
-static PyObject *frame_list(const struct sp_python_frame *frames, int room, int n)
+/* The list of n frames, of which the first `capacity` are available. None: they could not be read. */
+static PyObject *frame_list(const struct sp_python_frame *frames, int capacity, int n)
 {
 	if (n < 0)
 		Py_RETURN_NONE;
-	int shown = n < room ? n : room;
+	int shown = n < capacity ? n : capacity;
 	PyObject *list = PyList_New(shown);
 	for (int i = 0; list && i < shown; i++) {
 		PyObject *row = frame_row(&frames[i]);
@@ -195,7 +195,7 @@ static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_pytho
 	             : NULL;
 }
 
-static PyObject *process_look(PyObject *o, PyObject *args, PyObject *kwargs)
+static PyObject *process_sample(PyObject *o, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = {"depth", NULL};
 	struct process *self = (struct process *)o;
@@ -342,7 +342,7 @@ static PyObject *process_version(PyObject *o, void *unused)
 
 static PyMethodDef process_methods[] = {
     {"stacks", (PyCFunction)(void (*)(void))process_stacks, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"look", (PyCFunction)(void (*)(void))process_look, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"look", (PyCFunction)(void (*)(void))process_sample, METH_VARARGS | METH_KEYWORDS, NULL},
     {"mixed", (PyCFunction)(void (*)(void))process_mixed, METH_VARARGS | METH_KEYWORDS, NULL},
     {"counts", process_counts, METH_NOARGS, NULL},
     {"alive", process_alive, METH_NOARGS, NULL},

@@ -24,17 +24,17 @@
 #include "record/process.h"
 #include "record/thread.h"
 #include "sample/control/definitions.h"
-#include "sample/control/look.h"
+#include "sample/control/sample_reader.h"
 
 #define SECOND UINT64_C(1000000000)
 #define SOON   UINT64_C(1000000) /* ns; maximum time for which a thread that stops late stays stopped */
 
 enum {
-	MOST_FAILURES =
+	MAX_FAILURES =
 	    /* number of successive failed samples after which the sampler checks that the process is still the same */
 	50,
-	MOST_OPEN = 4096, /* maximum number of descriptors */
-	PATIENCE = 10     /* seconds for the start of an interpreter */
+	MAX_OPEN = 4096, /* maximum number of descriptors */
+	PATIENCE = 10    /* seconds for the start of an interpreter */
 };
 
 struct thread {
@@ -58,16 +58,16 @@ struct sampler {
 	struct sp_target target;
 	struct sp_python *python; /* owned; NULL: not found yet */
 	struct sp_native *native; /* owned; NULL: no compiled frames */
-	struct sp_look look;
+	struct sp_sample_reader reader;
 	struct sp_raw_header *announced; /* mapped header; NULL: the process is not measured */
 	const char *file;
 	int pidfd;
 	char task[64];          /* path of the directory of its threads */
 	nlink_t links;          /* link count of that directory: changes with the number of threads */
 	struct thread *threads; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	pid_t *ids; /* owned */
-	size_t id_room;
+	size_t id_capacity;
 	uint64_t begun, tick, next, synced; /* ns; tick: time of the last sample */
 	uint64_t asked;                     /* ns; time of the last check that the process is the same */
 	uint64_t samples, unread, late;
@@ -126,7 +126,7 @@ static bool read_schedstat(const struct sampler *s, struct thread *t, uint64_t o
 			return false;
 	}
 	ssize_t n = pread(fd, text, sizeof text - 1, 0);
-	if (t->schedstat < 0 && fd < MOST_OPEN - 64)
+	if (t->schedstat < 0 && fd < MAX_OPEN - 64)
 		t->schedstat = fd;
 	else if (t->schedstat < 0)
 		close(fd);
@@ -135,7 +135,7 @@ static bool read_schedstat(const struct sampler *s, struct thread *t, uint64_t o
 }
 
 /* Records the thread's name. A thread may get a name, or a different one, while it runs. */
-static void tell_name(const struct sampler *s, struct thread *t)
+static void report_name(const struct sampler *s, struct thread *t)
 {
 	char name[SP_THREAD_NAME];
 	if (!t->out.location || !sp_target_thread_name(&s->target, t->tid, name) || !strcmp(name, t->name))
@@ -165,7 +165,7 @@ static struct thread *thread_of(struct sampler *s, pid_t tid, size_t near, uint6
 		if (t->tid == tid)
 			return t;
 	}
-	if (!sp_grow(&s->threads, s->n, &s->room, sizeof *s->threads))
+	if (!sp_grow(&s->threads, s->n, &s->capacity, sizeof *s->threads))
 		return NULL;
 	/* it began between two samples: assume the middle */
 	s->threads[s->n] = (struct thread){
@@ -177,12 +177,12 @@ static struct thread *thread_of(struct sampler *s, pid_t tid, size_t near, uint6
 static int list_threads(struct sampler *s, uint64_t now)
 {
 	int n;
-	while ((n = sp_target_threads(&s->target, s->ids, s->id_room)) > (int)s->id_room) {
+	while ((n = sp_target_threads(&s->target, s->ids, s->id_capacity)) > (int)s->id_capacity) {
 		pid_t *more = realloc(s->ids, ((size_t)n + 16) * sizeof *more);
 		if (!more)
 			return -ENOMEM;
 		s->ids = more;
-		s->id_room = (size_t)n + 16;
+		s->id_capacity = (size_t)n + 16;
 	}
 	if (n < 0)
 		return n;
@@ -210,22 +210,22 @@ static int list_threads(struct sampler *s, uint64_t now)
 static void look_at(struct sampler *s, struct thread *t)
 {
 	if (s->marks && !t->state)
-		t->state = sp_marks_thread(&s->look.marks, t->tid);
-	sp_look_at(&s->look, t->tid, t->state);
-	t->runs = s->look.state == SP_STATE_RUNNING;
-	t->found = !s->look.helper && (t->begun || !(s->look.starting || s->look.unread));
+		t->state = sp_marks_thread(&s->reader.marks, t->tid);
+	sp_sample_thread(&s->reader, t->tid, t->state);
+	t->runs = s->reader.state == SP_STATE_RUNNING;
+	t->found = !s->reader.helper && (t->begun || !(s->reader.starting || s->reader.unread));
 	if (!t->found) {
 		if (t->begun)
 			sp_samples_flush(&t->out);
-		t->runs |= s->look.unread;
+		t->runs |= s->reader.unread;
 		return;
 	}
-	s->unread += s->look.unread;
-	s->failures = s->look.unread ? s->failures : 0;
+	s->unread += s->reader.unread;
+	s->failures = s->reader.unread ? s->failures : 0;
 	if (!t->begun && sp_samples_thread(&t->out, t->tid, t->last))
-		tell_name(s, t);
+		report_name(s, t);
 	t->begun = true;
-	sp_samples_found(&t->out, s->look.frames, s->look.n, s->look.state);
+	sp_samples_found(&t->out, s->reader.frames, s->reader.n, s->reader.state);
 }
 
 /* Whether the thread has run since its last sample; if not, its stack has not changed. */
@@ -241,7 +241,7 @@ static bool is_paused(const struct sampler *s)
 
 /* Takes one sample of all threads. Returns false if the process has ended. During a pause stacks are not read;
  * processor time and perf events are only noted, so that counting resumes from here. */
-static bool look(struct sampler *s, uint64_t now)
+static bool sample_threads(struct sampler *s, uint64_t now)
 {
 	const bool paused = is_paused(s);
 	struct stat st;
@@ -254,7 +254,7 @@ static bool look(struct sampler *s, uint64_t now)
 	s->links = r ? 0 : st.st_nlink; /* 0: read the list again next time */
 	for (size_t i = 0; i < s->n; i++) {
 		struct thread *t = &s->threads[i];
-		uint64_t is[3], grown[SP_COUNTERS_MOST];
+		uint64_t is[3], grown[SP_COUNTERS_MAX];
 		if (!read_schedstat(s, t, is)) {
 			s->links = 0; /* a new thread may have replaced it */
 			continue;
@@ -265,7 +265,7 @@ static bool look(struct sampler *s, uint64_t now)
 			sp_counters_read(&t->counters, t->tid, grown);
 		} else if (has_run(t, is)) {
 			if (!asked)
-				sp_look_begin(&s->look);
+				sp_sample_begin(&s->reader);
 			asked = true;
 			look_at(s, t);
 			if (sp_counters_read(&t->counters, t->tid, grown) && t->found)
@@ -282,7 +282,7 @@ static bool look(struct sampler *s, uint64_t now)
 		t->slices = is[2];
 		t->counted = true;
 	}
-	if (asked && s->look.n_states < 0)
+	if (asked && s->reader.n_states < 0)
 		s->failures++;
 	return true;
 }
@@ -329,11 +329,11 @@ static bool has_announced(const struct sampler *s)
 static bool is_measured(struct sampler *s)
 {
 	if (!s->announced)
-		return s->failures < MOST_FAILURES || sp_target_alive(&s->target);
+		return s->failures < MAX_FAILURES || sp_target_alive(&s->target);
 	if (s->announced->ended != SP_RAW_RUNNING)
 		return false;
 	/* sleeping threads are not sampled, so they do not cause failures */
-	if (s->failures < MOST_FAILURES && now_ns() - s->asked < SECOND)
+	if (s->failures < MAX_FAILURES && now_ns() - s->asked < SECOND)
 		return true;
 	s->failures = 0;
 	s->asked = now_ns();
@@ -360,12 +360,13 @@ static bool wait_for_tick(struct sampler *s, uint64_t at)
 	struct pollfd fds[2] = {{s->pidfd, POLLIN, 0}, {s->o->stop, POLLIN, 0}};
 	for (;;) {
 		const bool soon = s->native && sp_native_settle(s->native);
-		const uint64_t now = now_ns(), rest = at > now ? at - now : 0, most = soon && rest > SOON ? SOON : rest;
-		const struct timespec wait = {(time_t)(most / SECOND), (long)(most % SECOND)};
+		const uint64_t now = now_ns(), rest = at > now ? at - now : 0,
+		               limit = soon && rest > SOON ? SOON : rest;
+		const struct timespec wait = {(time_t)(limit / SECOND), (long)(limit % SECOND)};
 		int r = ppoll(fds, 2, &wait, NULL);
 		if (r > 0)
 			return false;
-		if (r == 0 ? most == rest : errno != EINTR)
+		if (r == 0 ? limit == rest : errno != EINTR)
 			return true;
 	}
 }
@@ -376,7 +377,7 @@ static void loop(struct sampler *s)
 	uint64_t at = s->tick;
 	while (wait_for_tick(s, at) && is_measured(s)) {
 		const uint64_t now = now_ns();
-		if (!look(s, now))
+		if (!sample_threads(s, now))
 			break;
 		s->tick = now;
 		if (now - s->synced > SECOND) {
@@ -384,7 +385,7 @@ static void loop(struct sampler *s)
 			for (size_t i = 0; i < s->n; i++)
 				if (s->threads[i].begun) {
 					sp_samples_flush(&s->threads[i].out);
-					tell_name(s, &s->threads[i]);
+					report_name(s, &s->threads[i]);
 				}
 			sp_process_sync();
 		}
@@ -440,7 +441,7 @@ static int open_file(struct sampler *s)
 	return 0;
 }
 
-static int open_look(struct sampler *s)
+static int open_reader(struct sampler *s)
 {
 	char why[512] = "";
 	if (s->o->native && sp_native_open(&s->native, &s->target, true, why, sizeof why))
@@ -449,10 +450,10 @@ static int open_look(struct sampler *s)
 	char path[4400];
 	const bool kernel = s->o->notebook && s->target.pid == s->o->notebook;
 	s->marks = s->file && (kernel || !sp_process.settings.instrument);
-	int r =
-	    sp_look_open(&s->look, &s->target, s->python, s->native, s->marks ? raw_path(s, path, sizeof path) : NULL);
+	int r = sp_sample_reader_open(&s->reader, &s->target, s->python, s->native,
+	                              s->marks ? raw_path(s, path, sizeof path) : NULL);
 	if (!r && s->o->notebook)
-		sp_cells_open(&s->look.cells, kernel, s->o->dir, raw_path(s, path, sizeof path));
+		sp_cells_open(&s->reader.cells, kernel, s->o->dir, raw_path(s, path, sizeof path));
 	return r;
 }
 
@@ -476,7 +477,7 @@ static int open_all(struct sampler *s, pid_t pid, char *why, size_t n)
 		return r; /* the process has ended without a sample */
 	int file = open_file(s);
 	if (!r)
-		r = file ? file : open_look(s);
+		r = file ? file : open_reader(s);
 	if (r && !*why)
 		snprintf(why, n, "%s", strerror(-r));
 	if (r && !file) {
@@ -497,7 +498,7 @@ static void close_all(struct sampler *s)
 		thread_end(&s->threads[i], end > s->threads[i].last ? end : s->threads[i].last);
 	tell_numbers(s);
 	sp_samples_end(end);
-	sp_look_close(&s->look);
+	sp_sample_reader_close(&s->reader);
 	if (s->native)
 		sp_native_close(s->native);
 	sp_python_close(s->python);
@@ -510,8 +511,8 @@ int sp_sampler_run(const struct sp_sampler_options *o, pid_t pid, const char *fi
 	struct sampler s = {.o = o, .file = file, .pidfd = -1, .random = (uint32_t)pid};
 	struct rlimit files;
 	*why = 0;
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < MOST_OPEN) {
-		files.rlim_cur = files.rlim_max < MOST_OPEN ? files.rlim_max : MOST_OPEN;
+	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < MAX_OPEN) {
+		files.rlim_cur = files.rlim_max < MAX_OPEN ? files.rlim_max : MAX_OPEN;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0, 0, 0);

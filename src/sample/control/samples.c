@@ -41,7 +41,7 @@ static void define_columns(const char *metrics)
 	};
 	for (int i = 0; i < SP_SAMPLE_COLUMNS; i++)
 		sp_define_metric(columns[i].name, columns[i].unit, columns[i].exponent, columns[i].what,
-		                 SP_RAW_METRIC_SAMPLE | SP_RAW_METRIC_OWN);
+		                 SP_RAW_METRIC_SAMPLE | SP_RAW_METRIC_EXCLUSIVE);
 	/* if calls are recorded, the process reads the counters itself */
 	counters = sp_process.settings.instrument ? 0 : sp_counters_define(metrics);
 }
@@ -179,14 +179,14 @@ void sp_samples_thread_end(struct sp_sampled_thread *t, uint64_t end)
 	free(t->nodes);
 	free(t->lines);
 	free(t->call_lines);
-	free(t->told_lines);
+	free(t->reported_lines);
 	free(t->table);
 	*t = (struct sp_sampled_thread){.location = NULL};
 }
 
 static bool room_for(struct sp_sampled_thread *t, size_t n)
 {
-	if (n <= t->room)
+	if (n <= t->capacity)
 		return true;
 	struct sp_raw_node **nodes = realloc(t->nodes, 2 * n * sizeof *nodes);
 	if (nodes)
@@ -194,14 +194,14 @@ static bool room_for(struct sp_sampled_thread *t, size_t n)
 	struct sp_raw_line **lines = realloc(t->lines, 2 * n * sizeof *lines);
 	if (lines)
 		t->lines = lines;
-	uint32_t *calls = realloc(t->call_lines, 2 * n * sizeof *calls), *told = NULL;
+	uint32_t *calls = realloc(t->call_lines, 2 * n * sizeof *calls), *reported = NULL;
 	if (calls)
 		t->call_lines = calls;
-	if (calls && (told = realloc(t->told_lines, 2 * n * sizeof *told)))
-		t->told_lines = told;
-	if (nodes && lines && told)
-		t->room = 2 * n;
-	return nodes && lines && told;
+	if (calls && (reported = realloc(t->reported_lines, 2 * n * sizeof *reported)))
+		t->reported_lines = reported;
+	if (nodes && lines && reported)
+		t->capacity = 2 * n;
+	return nodes && lines && reported;
 }
 
 /* Finds or makes the nodes, from the outermost frame inwards; without room for more, the rest shares one node. */
@@ -226,8 +226,9 @@ static void find_nodes(struct sp_sampled_thread *t, const struct sp_sampled_fram
 /* Whether the lines at which the frames call differ from those in the trace. */
 static bool calls_from_elsewhere(const struct sp_sampled_thread *t)
 {
-	const size_t callers = t->depth ? t->depth - 1 : 0, both = callers < t->told ? callers : t->told;
-	return callers > t->told || (both && memcmp(t->call_lines, t->told_lines, both * sizeof *t->call_lines));
+	const size_t callers = t->depth ? t->depth - 1 : 0, both = callers < t->reported ? callers : t->reported;
+	return callers > t->reported ||
+	       (both && memcmp(t->call_lines, t->reported_lines, both * sizeof *t->call_lines));
 }
 
 /* The running line of the innermost recorded frame; 0: not recorded. */
@@ -250,9 +251,9 @@ static void find_lines(struct sp_sampled_thread *t, const struct sp_sampled_fram
 		if (r->left_out)
 			continue;
 		k--;
-		if (frames[i].line && r->looked != stack && t->nodes[k]->region == r->id)
+		if (frames[i].line && r->last_stack != stack && t->nodes[k]->region == r->id)
 			t->lines[k] = row_of(t, r->id, frames[i].line);
-		r->looked = stack;
+		r->last_stack = stack;
 	}
 }
 
@@ -269,45 +270,46 @@ void sp_samples_found(struct sp_sampled_thread *t, const struct sp_sampled_frame
 		find_lines(t, frames, n);
 	const uint32_t node = t->depth ? sp_callpath_index(t->location, t->nodes[t->depth - 1]) : 0;
 	const uint32_t line = innermost_line(t, frames, n);
-	t->tell = t->tell || node != t->node || line != t->line || state != t->told_state || calls_from_elsewhere(t);
+	t->report =
+	    t->report || node != t->node || line != t->line || state != t->reported_state || calls_from_elsewhere(t);
 	t->node = node;
 	t->line = line;
-	t->told_state = state;
+	t->reported_state = state;
 }
 
 enum { LINES = 400 /* maximum number of lines in a record */ };
 
 /* Writes the lines that differ from those of the previous sample, from the first to the last such line. */
-static void tell_lines(struct sp_sampled_thread *t, uint64_t now)
+static void report_lines(struct sp_sampled_thread *t, uint64_t now)
 {
 	size_t first = 0, end = t->depth - 1;
-	while (first < end && first < t->told && t->call_lines[first] == t->told_lines[first])
+	while (first < end && first < t->reported && t->call_lines[first] == t->reported_lines[first])
 		first++;
-	while (end > first && end <= t->told && t->call_lines[end - 1] == t->told_lines[end - 1])
+	while (end > first && end <= t->reported && t->call_lines[end - 1] == t->reported_lines[end - 1])
 		end--;
 	while (first < end) {
 		const uint32_t n = end - first < LINES ? (uint32_t)(end - first) : LINES;
 		uint64_t payload[1 + LINES / 2] = {first | (uint64_t)n << 32};
 		memcpy(payload + 1, t->call_lines + first, n * sizeof *t->call_lines);
 		sp_extra_at(t->location, SP_RAW_X_SAMPLE_LINES, payload, 1 + (n + 1) / 2, now);
-		memcpy(t->told_lines + first, t->call_lines + first, n * sizeof *t->told_lines);
+		memcpy(t->reported_lines + first, t->call_lines + first, n * sizeof *t->reported_lines);
 		first += n;
 	}
-	t->told = t->told > end ? t->told : end;
+	t->reported = t->reported > end ? t->reported : end;
 }
 
 /* Writes a SAMPLE event of the last sample. */
-static void tell(struct sp_sampled_thread *t, uint64_t cpu, uint64_t now)
+static void report(struct sp_sampled_thread *t, uint64_t cpu, uint64_t now)
 {
-	uint64_t payload[4 + SP_COUNTERS_MOST] = {t->node, t->state, cpu, t->line | (uint64_t)t->again << 32};
+	uint64_t payload[4 + SP_COUNTERS_MAX] = {t->node, t->state, cpu, t->line | (uint64_t)t->again << 32};
 	memcpy(payload + 4, t->grown, counters * sizeof *t->grown);
 	if (t->location && t->depth)
-		tell_lines(t, now);
+		report_lines(t, now);
 	if (t->location)
 		sp_extra_at(t->location, SP_RAW_X_SAMPLE, payload, 4 + counters, now);
 	memset(t->grown, 0, sizeof t->grown);
 	t->again = 0;
-	t->tell = false;
+	t->report = false;
 }
 
 void sp_samples_add(struct sp_sampled_thread *t, uint64_t wall, uint64_t cpu, uint64_t samples, uint64_t now)
@@ -317,8 +319,8 @@ void sp_samples_add(struct sp_sampled_thread *t, uint64_t wall, uint64_t cpu, ui
 	t->samples += samples;
 	if (!samples)
 		return;
-	if (t->tell || cpu)
-		tell(t, cpu, now);
+	if (t->report || cpu)
+		report(t, cpu, now);
 	else if (t->again < UINT32_MAX)
 		t->again++;
 }
@@ -329,7 +331,7 @@ void sp_samples_count(struct sp_sampled_thread *t, const uint64_t *counted)
 		t->counted[i] += counted[i];
 	for (unsigned i = 0; i < counters; i++) {
 		t->grown[i] += counted[i];
-		t->tell |= counted[i] != 0;
+		t->report |= counted[i] != 0;
 	}
 }
 

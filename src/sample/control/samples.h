@@ -9,9 +9,9 @@
 
 /* A function that occurred in a sample. */
 struct sp_sampled_region {
-	uint32_t id;     /* 0: it could not be defined */
-	bool left_out;   /* excluded by the filter: its time counts for its caller */
-	uint64_t looked; /* number of the last stack that contained it */
+	uint32_t id;         /* 0: it could not be defined */
+	bool left_out;       /* excluded by the filter: its time counts for its caller */
+	uint64_t last_stack; /* number of the last stack that contained it */
 };
 
 struct sp_sampled_frame {
@@ -26,22 +26,22 @@ struct sp_sampled_thread {
 	struct sp_thread *location;
 	struct sp_raw_node **nodes; /* owned; the stack of the last sample, outermost first */
 	struct sp_raw_line **lines; /* owned; its lines; NULL: not recorded */
-	size_t depth, room;
+	size_t depth, capacity;
 	struct sp_sampled_line *table; /* owned */
 	size_t table_size, table_used;
 	struct sp_raw_chunk *line_chunk;
 	uint32_t line_chunks;
-	enum sp_thread_state state, told_state;
-	uint32_t node, line; /* of the innermost frame; 0: none */
-	bool tell;           /* the last sample differs from what is in the trace */
-	uint32_t *call_lines,
-	    *told_lines; /* owned; lines at which frames call the next one: of the last sample, and as in the trace */
-	size_t told;     /* number of lines in the trace */
-	uint32_t again;  /* number of samples since the last one that is in the trace */
-	uint64_t grown[SP_COUNTERS_MOST]; /* growth of counters since the previous sample */
+	enum sp_thread_state state, reported_state;
+	uint32_t node, line;                   /* of the innermost frame; 0: none */
+	bool report;                           /* the last sample differs from what is in the trace */
+	uint32_t *call_lines, *reported_lines; /* owned; lines at which frames call the next one: of the last sample,
+	                                          and as in the trace */
+	size_t reported;                       /* number of lines in the trace */
+	uint32_t again;                        /* number of samples since the last one that is in the trace */
+	uint64_t grown[SP_COUNTERS_MAX];       /* growth of counters since the previous sample */
 	/* numbers of that stack and state that are not in the file yet; wall and cpu are ns */
 	uint64_t wall, cpu, samples;
-	uint64_t counted[SP_COUNTERS_MOST];
+	uint64_t counted[SP_COUNTERS_MAX];
 };
 
 /* Columns of the file, from 0. */

@@ -18,7 +18,7 @@ enum {
 	SYSCALL_BYTES = 2, /* length of the syscall instruction */
 	PIECES = 1024      /* maximum length of a vector, UIO_MAXIOV */
 };
-#define MOST_BYTES UINT64_C(0x7ffff000) /* maximum number of bytes of one call */
+#define MAX_BYTES UINT64_C(0x7ffff000) /* maximum number of bytes of one call */
 
 ssize_t sp_stop_text(const char *path, char *text, size_t n)
 {
@@ -167,7 +167,7 @@ bool sp_call_shortened(struct sp_stop *s, const struct user_regs_struct *u)
 		return false;
 	s->call = (struct sp_call){u->orig_rax, {u->rdi, u->rsi, u->rdx, u->r10, u->r8, u->r9}, u->rax, 0};
 	s->call.all = asked_for(s);
-	s->call.all = s->call.all < MOST_BYTES ? s->call.all : MOST_BYTES;
+	s->call.all = s->call.all < MAX_BYTES ? s->call.all : MAX_BYTES;
 	return s->call.done < s->call.all && has_ended(s, u) && !has_signal(s) && waits(s);
 }
 
@@ -217,7 +217,7 @@ uint64_t sp_call_rest(const struct sp_stop *s, struct user_regs_struct *u)
 	return rest;
 }
 
-void sp_call_tell(const struct sp_call *c, struct user_regs_struct *u)
+void sp_call_set_registers(const struct sp_call *c, struct user_regs_struct *u)
 {
 	u->rax = c->done;
 	u->rdi = c->arguments[0];

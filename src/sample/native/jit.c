@@ -13,9 +13,9 @@
 #include "sample/native/private.h"
 
 enum {
-	MOST_TEXT = 64 << 20, /* maximum bytes of a list */
-	FARTHEST = 1 << 20,   /* maximum bytes of one frame */
-	LONGEST_CALL = 7      /* bytes of the longest call instruction */
+	MAX_TEXT = 64 << 20, /* maximum bytes of a list */
+	FARTHEST = 1 << 20,  /* maximum bytes of one frame */
+	LONGEST_CALL = 7     /* bytes of the longest call instruction */
 };
 
 /* An entry of the list: BEGIN SIZE name, numbers in hexadecimal. */
@@ -44,7 +44,7 @@ static int by_begin(const void *a, const void *b)
 
 static void read_names(struct sp_jit *j)
 {
-	size_t room = 0, number = 0;
+	size_t capacity = 0, number = 0;
 	for (char *line = j->text, *end; *line; line = end) {
 		char *name;
 		end = line + strcspn(line, "\n");
@@ -53,7 +53,7 @@ static void read_names(struct sp_jit *j)
 		*end++ = 0;
 		const uint64_t begin = strtoull(line, &name, 16), bytes = *name == ' ' ? strtoull(name, &name, 16) : 0;
 		if (*name != ' ' || !name[1] || !bytes || begin + bytes < begin ||
-		    !sp_grow(&j->names, j->n, &room, sizeof *j->names))
+		    !sp_grow(&j->names, j->n, &capacity, sizeof *j->names))
 			continue;
 		j->names[j->n++] = (struct sp_jit_name){begin, begin + bytes, name + 1, number++};
 	}
@@ -71,7 +71,7 @@ static int open_list(const struct sp_target *t, struct stat *list)
 		return -1;
 	snprintf(path, sizeof path, "/proc/%d/root/tmp/perf-%d.map", (int)t->pid, (int)sp_target_inner(t, t->pid));
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd >= 0 && (fstat(fd, list) || !S_ISREG(list->st_mode) || list->st_size > MOST_TEXT ||
+	if (fd >= 0 && (fstat(fd, list) || !S_ISREG(list->st_mode) || list->st_size > MAX_TEXT ||
 	                (list->st_uid && list->st_uid != process.st_uid))) {
 		close(fd);
 		fd = -1;
@@ -79,7 +79,7 @@ static int open_list(const struct sp_target *t, struct stat *list)
 	return fd;
 }
 
-bool sp_jit_look(struct sp_jit *j, const struct sp_target *t)
+bool sp_jit_read(struct sp_jit *j, const struct sp_target *t)
 {
 	struct stat list;
 	int fd = open_list(t, &list);

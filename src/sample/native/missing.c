@@ -33,11 +33,11 @@ int sp_native_end(struct sp_native *s)
 	return -ENOTSUP;
 }
 
-size_t sp_native_stack(struct sp_native *s, struct sp_native_frame *out, size_t room, bool *complete)
+size_t sp_native_stack(struct sp_native *s, struct sp_native_frame *out, size_t capacity, bool *complete)
 {
 	(void)s;
 	(void)out;
-	(void)room;
+	(void)capacity;
 	*complete = false;
 	return 0;
 }

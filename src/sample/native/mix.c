@@ -14,15 +14,15 @@ static size_t without_frames(const struct sp_python_frame *python, size_t n_pyth
 	return runs > entries ? runs - entries : 0;
 }
 
-static void put(struct sp_mixed_frame *out, size_t room, size_t *n, const struct sp_python_frame *python,
+static void put(struct sp_mixed_frame *out, size_t capacity, size_t *n, const struct sp_python_frame *python,
                 const struct sp_native_frame *native)
 {
-	if (*n < room)
+	if (*n < capacity)
 		out[(*n)++] = (struct sp_mixed_frame){python, native};
 }
 
 size_t sp_native_mix(const struct sp_python_frame *python, size_t n_python, const struct sp_native_frame *native,
-                     size_t n_native, bool complete, bool interpreter, struct sp_mixed_frame *out, size_t room)
+                     size_t n_native, bool complete, bool interpreter, struct sp_mixed_frame *out, size_t capacity)
 {
 	bool inside = n_python; /* functions of the interpreter were found, or will be */
 	size_t n = 0, at = 0, skip = complete ? without_frames(python, n_python, native, n_native) : 0;
@@ -31,7 +31,7 @@ size_t sp_native_mix(const struct sp_python_frame *python, size_t n_python, cons
 		if (f && f->evaluator && !skip) {
 			bool entry = false;
 			for (; at < n_python && !entry; at++) {
-				put(out, room, &n, &python[at], NULL);
+				put(out, capacity, &n, &python[at], NULL);
 				entry = python[at].entry;
 			}
 		}
@@ -39,9 +39,9 @@ size_t sp_native_mix(const struct sp_python_frame *python, size_t n_python, cons
 		inside |= f && f->interpreter;
 		bool below = inside && at == n_python && f && f->begin;
 		if (interpreter || (!below && !(f && f->interpreter)))
-			put(out, room, &n, NULL, &native[i]);
+			put(out, capacity, &n, NULL, &native[i]);
 	}
 	for (; at < n_python; at++)
-		put(out, room, &n, &python[at], NULL);
+		put(out, capacity, &n, &python[at], NULL);
 	return n;
 }

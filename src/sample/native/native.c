@@ -38,7 +38,7 @@ struct sp_native {
 	sigset_t mask; /* signal mask of the calling thread before opening */
 
 	/* the current sample */
-	struct sp_stop look;
+	struct sp_stop current;
 	bool stands; /* it was stopped */
 	uint64_t since;
 	struct sp_thread_times times;
@@ -120,8 +120,8 @@ static struct stack *stack_of(struct sp_native *s, pid_t thread)
 static void copy_stack(struct sp_native *s)
 {
 	uint64_t sp = s->registers.value[SP_REG_RSP] - RED_ZONE;
-	const struct stack *known = stack_of(s, s->look.thread);
-	size_t n = known->thread == s->look.thread && known->end > sp ? known->end - sp : UNKNOWN;
+	const struct stack *known = stack_of(s, s->current.thread);
+	size_t n = known->thread == s->current.thread && known->end > sp ? known->end - sp : UNKNOWN;
 	n = n < COPY ? n : COPY;
 	struct iovec here = {s->copy, n}, there = {(void *)(uintptr_t)sp, n};
 	ssize_t got = s->t->memory >= 0 ? pread(s->t->memory, s->copy, n, (off_t)sp)
@@ -136,17 +136,17 @@ static int begin_running(struct sp_native *s)
 	if (!s->stop || s->n_pending == PENDING)
 		return -EBUSY;
 	for (size_t i = 0; i < s->n_pending; i++)
-		if (s->pending[i].thread == s->look.thread)
+		if (s->pending[i].thread == s->current.thread)
 			return -EBUSY;
 	s->since = sp_native_now();
-	int r = sp_stop(&s->look, &s->registers);
+	int r = sp_stop(&s->current, &s->registers);
 	if (r == -ETIMEDOUT)
-		s->pending[s->n_pending++] = s->look;
+		s->pending[s->n_pending++] = s->current;
 	if (r)
 		return r == -ETIMEDOUT ? -EBUSY : r;
 	s->counts.stops++;
-	s->counts.repeated += s->look.repeated;
-	s->counts.continued += s->look.shortened;
+	s->counts.repeated += s->current.repeated;
+	s->counts.continued += s->current.shortened;
 	s->stands = true;
 	return 0;
 }
@@ -154,7 +154,7 @@ static int begin_running(struct sp_native *s)
 int sp_native_begin(struct sp_native *s, pid_t thread, const struct sp_thread_times *times)
 {
 	settle(s, false);
-	s->look = (struct sp_stop){.t = s->t, .thread = thread};
+	s->current = (struct sp_stop){.t = s->t, .thread = thread};
 	s->times = *times;
 	s->stands = false;
 	s->copy_n = 0;
@@ -175,12 +175,12 @@ int sp_native_end(struct sp_native *s)
 {
 	struct sp_thread_times now;
 	if (s->stands) {
-		if (!sp_stop_end(&s->look))
-			s->pending[s->n_pending++] = s->look;
+		if (!sp_stop_end(&s->current))
+			s->pending[s->n_pending++] = s->current;
 		s->counts.stopped += sp_native_now() - s->since;
 		return 0;
 	}
-	if (!sp_target_times(s->t, s->look.thread, &now) && now.cpu == s->times.cpu && now.sp == s->times.sp &&
+	if (!sp_target_times(s->t, s->current.thread, &now) && now.cpu == s->times.cpu && now.sp == s->times.sp &&
 	    now.pc == s->times.pc)
 		return 0;
 	s->copy_n = 0;
@@ -210,10 +210,10 @@ static bool read_word(void *user, uint64_t at, uint64_t *value)
 	return true;
 }
 
-static const struct sp_place *place_at(struct sp_native *s, uint64_t pc)
+static const struct sp_code_symbol *place_at(struct sp_native *s, uint64_t pc)
 {
-	const struct sp_place *p = sp_objects_at(&s->objects, pc);
-	return p || !sp_objects_look(&s->objects, true) ? p : sp_objects_at(&s->objects, pc);
+	const struct sp_code_symbol *p = sp_objects_at(&s->objects, pc);
+	return p || !sp_objects_read(&s->objects, true) ? p : sp_objects_at(&s->objects, pc);
 }
 
 /* ---- callers without a known frame register ---- */
@@ -242,7 +242,7 @@ static bool calls(struct sp_native *s, uint64_t back, uint64_t function)
 
 /* The kernel does not report rbp of a thread in a system call, and the functions it called need not have saved it. Then
  * search the stack for a return address after a call of exactly this function. */
-static bool find_base(struct sp_native *s, const struct sp_place *p, struct sp_registers *r)
+static bool find_base(struct sp_native *s, const struct sp_code_symbol *p, struct sp_registers *r)
 {
 	const struct sp_row *row = &p->row;
 	uint64_t function = p->function ? p->function->address + p->moved : 0, word;
@@ -260,15 +260,15 @@ static bool find_base(struct sp_native *s, const struct sp_place *p, struct sp_r
 	return false;
 }
 
-static size_t walk(struct sp_native *s, struct sp_native_frame *out, size_t room, bool *complete)
+static size_t walk(struct sp_native *s, struct sp_native_frame *out, size_t capacity, bool *complete)
 {
 	struct sp_registers r = s->registers;
 	bool exact = true; /* pc is the address of an instruction, not a return address */
 	size_t n = 0;
 	*complete = false;
-	while (n < room && r.known >> SP_REG_PC & 1 && r.value[SP_REG_PC]) {
+	while (n < capacity && r.known >> SP_REG_PC & 1 && r.value[SP_REG_PC]) {
 		uint64_t pc = r.value[SP_REG_PC] - !exact, sp = r.value[SP_REG_RSP];
-		const struct sp_place *p = place_at(s, pc);
+		const struct sp_code_symbol *p = place_at(s, pc);
 		if (!p)
 			return n;
 		out[n++] = (struct sp_native_frame){p->function, pc - p->moved};
@@ -288,16 +288,16 @@ static size_t walk(struct sp_native *s, struct sp_native_frame *out, size_t room
 	return n;
 }
 
-size_t sp_native_stack(struct sp_native *s, struct sp_native_frame *out, size_t room, bool *complete)
+size_t sp_native_stack(struct sp_native *s, struct sp_native_frame *out, size_t capacity, bool *complete)
 {
-	struct stack *known = stack_of(s, s->look.thread);
+	struct stack *known = stack_of(s, s->current.thread);
 	*complete = false;
 	if (!s->registers.known)
 		return 0;
-	sp_objects_look(&s->objects, false);
-	size_t n = walk(s, out, room, complete);
+	sp_objects_read(&s->objects, false);
+	size_t n = walk(s, out, capacity, complete);
 	s->counts.incomplete += !*complete;
 	if (*complete)
-		*known = (struct stack){s->look.thread, s->outermost + OUTERMOST};
+		*known = (struct stack){s->current.thread, s->outermost + OUTERMOST};
 	return n;
 }

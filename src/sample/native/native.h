@@ -49,7 +49,7 @@ int sp_native_end(struct sp_native *s);
 bool sp_native_settle(struct sp_native *s);
 /* The native stack of the last sample, innermost first. Fills out[room] and returns the number of frames, at most room.
  * complete: false if the outermost frame is not the begin of the thread. */
-size_t sp_native_stack(struct sp_native *s, struct sp_native_frame *out, size_t room, bool *complete);
+size_t sp_native_stack(struct sp_native *s, struct sp_native_frame *out, size_t capacity, bool *complete);
 
 /* Counts since the opening. */
 struct sp_native_counts {
@@ -74,6 +74,6 @@ struct sp_mixed_frame {
 /* Combines both stacks in out[room]. interpreter: keep the interpreter's own functions. Returns the number of
  * frames. */
 size_t sp_native_mix(const struct sp_python_frame *python, size_t n_python, const struct sp_native_frame *native,
-                     size_t n_native, bool complete, bool interpreter, struct sp_mixed_frame *out, size_t room);
+                     size_t n_native, bool complete, bool interpreter, struct sp_mixed_frame *out, size_t capacity);
 
 #endif

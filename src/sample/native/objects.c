@@ -15,8 +15,8 @@
 #include "sample/native/private.h"
 
 enum {
-	MOST_IMAGE = 256 << 20, /* maximum bytes of an object that is read from memory */
-	MOST_PLACES = 1 << 18,  /* limit; then all are dropped */
+	MAX_IMAGE = 256 << 20, /* maximum bytes of an object that is read from memory */
+	MAX_PLACES = 1 << 18,  /* limit; then all are dropped */
 	/* the mappings are read again after this multiple of the time that reading them took, */
 	EVERY = 500,
 	EVERY_AT_ONCE = 20, /* or, if an address did not fit, after this multiple */
@@ -98,7 +98,7 @@ static int image(struct sp_objects *o, uint64_t begin)
 	    !sp_target_read(o->t, begin + h.e_phoff, p, h.e_phnum * sizeof *p))
 		return -1;
 	for (unsigned i = 0; i < h.e_phnum; i++) {
-		if (p[i].p_type != PT_LOAD || p[i].p_offset > MOST_IMAGE || p[i].p_filesz > MOST_IMAGE)
+		if (p[i].p_type != PT_LOAD || p[i].p_offset > MAX_IMAGE || p[i].p_filesz > MAX_IMAGE)
 			continue;
 		bytes = p[i].p_offset + p[i].p_filesz > bytes ? p[i].p_offset + p[i].p_filesz : bytes;
 		first = p[i].p_offset == 0 ? p[i].p_vaddr : first;
@@ -226,14 +226,14 @@ static bool same(const struct sp_objects *o, const struct sp_code *code, size_t 
 	return equal;
 }
 
-bool sp_objects_look(struct sp_objects *o, bool again)
+bool sp_objects_read(struct sp_objects *o, bool again)
 {
 	struct sp_mappings m;
 	struct sp_code *code = NULL;
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 	bool jit = false;
 	const uint64_t now = sp_native_now(), pause = o->cost * (again ? EVERY_AT_ONCE : EVERY);
-	if (o->looked && now - o->looked < (pause > LEAST_NS ? pause : LEAST_NS))
+	if (o->read_at && now - o->read_at < (pause > LEAST_NS ? pause : LEAST_NS))
 		return false;
 	/* processor time, not elapsed time: on a busy machine it would seem too expensive to be repeated soon */
 	const uint64_t ran = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
@@ -244,7 +244,7 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 		const struct sp_mapping *p = &m.all[i];
 		if (!p->executable || !strcmp(p->path, "[vsyscall]"))
 			continue;
-		if (!(good = sp_grow(&code, n, &room, sizeof *code)))
+		if (!(good = sp_grow(&code, n, &capacity, sizeof *code)))
 			break;
 		const bool file = (p->path[0] == '/' || !strcmp(p->path, "[vdso]")) && !is_memory(p->path);
 		code[n++] = (struct sp_code){.begin = p->begin,
@@ -254,10 +254,10 @@ bool sp_objects_look(struct sp_objects *o, bool again)
 		jit |= !file;
 	}
 	sp_mappings_free(&m);
-	const bool named = jit && sp_jit_look(&o->jit, o->t);
+	const bool named = jit && sp_jit_read(&o->jit, o->t);
 	if (named)
 		forget_places(o);
-	o->looked = sp_native_now();
+	o->read_at = sp_native_now();
 	o->cost = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - ran;
 	if (!good || same(o, code, n)) {
 		free(code);
@@ -371,12 +371,12 @@ static struct sp_native_function *function_at(struct sp_objects *o, struct sp_ob
 
 static bool more_places(struct sp_objects *o)
 {
-	if (o->n_places >= MOST_PLACES)
+	if (o->n_places >= MAX_PLACES)
 		forget_places(o);
 	if (o->places && o->n_places < o->place_mask / 2)
 		return true;
 	size_t mask = o->places ? 2 * o->place_mask + 1 : 1023;
-	struct sp_place *all = calloc(mask + 1, sizeof *all);
+	struct sp_code_symbol *all = calloc(mask + 1, sizeof *all);
 	if (!all)
 		return false;
 	for (size_t i = 0; o->places && i <= o->place_mask; i++) {
@@ -393,7 +393,7 @@ static bool more_places(struct sp_objects *o)
 	return true;
 }
 
-const struct sp_place *sp_objects_at(struct sp_objects *o, uint64_t pc)
+const struct sp_code_symbol *sp_objects_at(struct sp_objects *o, uint64_t pc)
 {
 	struct sp_code *c;
 	size_t at = 0;
@@ -407,8 +407,8 @@ const struct sp_place *sp_objects_at(struct sp_objects *o, uint64_t pc)
 		open_object(o, c);
 	for (at = hash(pc, 0) & o->place_mask; o->places[at].pc;)
 		at = (at + 1) & o->place_mask;
-	struct sp_place *p = &o->places[at];
-	*p = (struct sp_place){.pc = pc, .moved = c->moved, .jit = c->object && c->object->jit};
+	struct sp_code_symbol *p = &o->places[at];
+	*p = (struct sp_code_symbol){.pc = pc, .moved = c->moved, .jit = c->object && c->object->jit};
 	o->n_places++;
 	if (c->object && c->object->unwind)
 		sp_unwind_row(c->object->unwind, pc - c->moved, &p->row);

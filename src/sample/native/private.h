@@ -37,7 +37,7 @@ struct sp_code {
 };
 
 /* Results for one address. */
-struct sp_place {
+struct sp_code_symbol {
 	uint64_t pc; /* 0: unused */
 	uint64_t moved;
 	struct sp_native_function *function;
@@ -49,9 +49,9 @@ struct sp_objects {
 	const struct sp_target *t;
 	struct sp_object *all; /* owned */
 	struct sp_code *code;  /* owned; sorted by address */
-	size_t n_code, code_room;
-	uint64_t looked, cost;   /* ns: time at which the mappings were last read; processor time of that */
-	struct sp_place *places; /* owned; hash table by address */
+	size_t n_code, code_capacity;
+	uint64_t read_at, cost;        /* ns: time at which the mappings were last read; processor time of that */
+	struct sp_code_symbol *places; /* owned; hash table by address */
 	size_t n_places, place_mask;
 	struct sp_native_function **functions; /* owned; hash table by object and address */
 	size_t n_functions, function_mask;
@@ -61,9 +61,9 @@ struct sp_objects {
 void sp_objects_close(struct sp_objects *o);
 /* Reads the mappings, unless that was done very recently; `again`: an address did not fit. Returns false if nothing has
  * changed. */
-bool sp_objects_look(struct sp_objects *o, bool again);
+bool sp_objects_read(struct sp_objects *o, bool again);
 /* The results for an address; NULL: no code there, or no memory. Valid until the next call. */
-const struct sp_place *sp_objects_at(struct sp_objects *o, uint64_t pc);
+const struct sp_code_symbol *sp_objects_at(struct sp_objects *o, uint64_t pc);
 /* Whether pc may be a return address: an address after a call instruction. */
 bool sp_objects_code(const struct sp_objects *o, uint64_t pc);
 
@@ -71,7 +71,7 @@ bool sp_objects_code(const struct sp_objects *o, uint64_t pc);
 
 void sp_jit_close(struct sp_jit *j);
 /* Reads the list again if it has changed; returns whether it has. */
-bool sp_jit_look(struct sp_jit *j, const struct sp_target *t);
+bool sp_jit_read(struct sp_jit *j, const struct sp_target *t);
 /* The name and start address of the code at an address; NULL: unknown. */
 const char *sp_jit_name(const struct sp_jit *j, uint64_t address, uint64_t *begin);
 /* As sp_unwind_step(), for code without tables. Returns true if one of the usual stack positions contains a return
@@ -118,11 +118,11 @@ bool sp_call_failed(const struct sp_stop *s, const struct user_regs_struct *u);
 void sp_call_again(struct user_regs_struct *u); /* makes the thread enter the call again */
 /* Whether the stop shortened the call. Then s->call is set to the original call. */
 bool sp_call_shortened(struct sp_stop *s, const struct user_regs_struct *u);
-/* Changes registers that sp_call_tell() has set to a call for the rest, or a part of it. Returns its number of bytes;
- * 0: the call cannot be continued. */
+/* Changes registers that sp_call_set_registers() has set to a call for the rest, or a part of it. Returns its number of
+ * bytes; 0: the call cannot be continued. */
 uint64_t sp_call_rest(const struct sp_stop *s, struct user_regs_struct *u);
 /* Sets the registers to the end of the call, with everything done so far as its result. */
-void sp_call_tell(const struct sp_call *c, struct user_regs_struct *u);
+void sp_call_set_registers(const struct sp_call *c, struct user_regs_struct *u);
 
 uint64_t sp_native_now(void); /* ns, monotonic */
 

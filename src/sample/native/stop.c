@@ -129,7 +129,7 @@ static bool piece_ended(struct sp_stop *s, bool now)
 		return false;
 	const uint64_t got = (int64_t)u.rax > 0 ? u.rax : 0;
 	s->call.done += got;
-	sp_call_tell(&s->call, &u);
+	sp_call_set_registers(&s->call, &u);
 	if (got == s->piece && !now && go_on(s, &u))
 		return true;
 	set_registers(s->thread, &u);
@@ -145,9 +145,9 @@ static bool find_call(struct sp_stop *s, struct user_regs_struct *u)
 	if (!get_registers(s->thread, u))
 		return false;
 	if (s->asked && sp_call_failed(s, u)) {
-		struct user_regs_struct anew = *u;
-		sp_call_again(&anew);
-		s->repeated = set_registers(s->thread, &anew);
+		struct user_regs_struct changed = *u;
+		sp_call_again(&changed);
+		s->repeated = set_registers(s->thread, &changed);
 	}
 	s->shortened = s->asked && sp_call_shortened(s, u);
 	return true;

@@ -13,8 +13,8 @@
 
 enum {
 	DEEPEST = 16,           /* maximum stack depth of an expression */
-	MOST_OPERATIONS = 256,  /* maximum length of an expression */
-	MOST_HEADER = 64 << 20, /* maximum bytes of .eh_frame_hdr */
+	MAX_OPERATIONS = 256,   /* maximum length of an expression */
+	MAX_HEADER = 64 << 20,  /* maximum bytes of .eh_frame_hdr */
 	SORTED_RELATIVE = 0x3b, /* DW_EH_PE_datarel | DW_EH_PE_sdata4: the encoding that all linkers write */
 	HEADER = 12             /* bytes before its table */
 };
@@ -45,7 +45,7 @@ static void read_header(struct sp_unwind *u)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(u->elf, (int)i, &p) || p.p_type != PT_GNU_EH_FRAME || p.p_filesz < HEADER ||
-		    p.p_filesz > MOST_HEADER)
+		    p.p_filesz > MAX_HEADER)
 			continue;
 		Elf_Data *d = elf_getdata_rawchunk(u->elf, (int64_t)p.p_offset, p.p_filesz, ELF_T_BYTE);
 		const unsigned char *b = d ? d->d_buf : NULL;
@@ -126,7 +126,7 @@ static bool fits(uint64_t n)
 /* Stores an expression in the row. Returns its number, or -1. */
 static int keep(struct sp_row *row, int which, const Dwarf_Op *ops, size_t n)
 {
-	if (n > MOST_OPERATIONS)
+	if (n > MAX_OPERATIONS)
 		return -1;
 	if (!row->expressions && !(row->expressions = calloc(SP_EXPRESSIONS, sizeof *row->expressions)))
 		return -1;

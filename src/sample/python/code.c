@@ -24,8 +24,8 @@ static bool make_room(struct sp_codes *c)
 {
 	if (c->slots && 2 * c->n <= c->mask)
 		return true;
-	size_t room = c->slots ? 2 * (c->mask + 1) : 1024;
-	struct sp_codes more = {calloc(room, sizeof *more.slots), c->n, room - 1};
+	size_t capacity = c->slots ? 2 * (c->mask + 1) : 1024;
+	struct sp_codes more = {calloc(capacity, sizeof *more.slots), c->n, capacity - 1};
 	if (!more.slots)
 		return false;
 	for (size_t i = 0; c->slots && i <= c->mask; i++)

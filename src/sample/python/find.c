@@ -24,7 +24,7 @@ enum {
 static const struct {
 	size_t field; /* offset in struct sp_offsets */
 	unsigned char in_313, in_314;
-} said[] = {
+} reported[] = {
     {offsetof(struct sp_offsets, runtime_interpreters), 5, 5},
     {offsetof(struct sp_offsets, interpreter_next), 8, 8},
     {offsetof(struct sp_offsets, interpreter_threads), 9, 9},
@@ -66,13 +66,13 @@ static int ask(struct sp_python *p, char *why, size_t n)
 		         (int)p->t->pid);
 		return -ENOTSUP;
 	}
-	if (!row || p->version < 0x030d || p->version > 0x030e) /* a newer version needs a new column of said[] */
+	if (!row || p->version < 0x030d || p->version > 0x030e) /* a newer version needs a new column of reported[] */
 		return 1;                                       /* reported later */
 	p->at = *row;
-	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-		uint64_t offset = words[p->version == 0x030d ? said[i].in_313 : said[i].in_314];
+	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
+		uint64_t offset = words[p->version == 0x030d ? reported[i].in_313 : reported[i].in_314];
 		if (offset < 1 << 20)
-			*(uint32_t *)((char *)&p->at + said[i].field) = (uint32_t)offset;
+			*(uint32_t *)((char *)&p->at + reported[i].field) = (uint32_t)offset;
 	}
 	return 1;
 }
@@ -159,7 +159,7 @@ static const char *base_name(const char *path)
 /* The address in memory of a symbol of the object file whose first mapping is m; 0: not found. */
 static uint64_t address_of(const char *path, const struct sp_mapping *m, const char *symbol, uint64_t *bytes)
 {
-	struct sp_elf_place place;
+	struct sp_elf_symbol place;
 	uint64_t begins;
 	if (!sp_elf_find(path, symbol, &place) || !sp_elf_loaded_from(path, m->offset, &begins))
 		return 0;

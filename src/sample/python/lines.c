@@ -9,7 +9,7 @@
 
 struct rows {
 	struct sp_line_end *all; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 
@@ -22,7 +22,7 @@ static void put(struct rows *r, uint32_t end, uint32_t line)
 		r->all[r->n - 1].end = end;
 		return;
 	}
-	if (!sp_grow(&r->all, r->n, &r->room, sizeof *r->all)) {
+	if (!sp_grow(&r->all, r->n, &r->capacity, sizeof *r->all)) {
 		r->failed = true;
 		return;
 	}

@@ -7,12 +7,12 @@
 #include <string.h>
 
 enum {
-	TYPE = 8,               /* ob_type */
-	SIZE = 16,              /* ob_size */
-	MOST_TEXT = 1 << 16,    /* maximum characters of a name */
-	MOST_BYTES = 1 << 24,   /* maximum bytes of a line table */
-	MOST_ENTRIES = 1 << 16, /* maximum entries of a dictionary that are searched */
-	MOST_READ = 256,        /* maximum of these whose keys are read as text */
+	TYPE = 8,              /* ob_type */
+	SIZE = 16,             /* ob_size */
+	MAX_TEXT = 1 << 16,    /* maximum characters of a name */
+	MAX_BYTES = 1 << 24,   /* maximum bytes of a line table */
+	MAX_ENTRIES = 1 << 16, /* maximum entries of a dictionary that are searched */
+	MAX_READ = 256,        /* maximum of these whose keys are read as text */
 	AT_ONCE = 64,
 };
 /* bits of tp_flags, the same in all versions */
@@ -100,7 +100,7 @@ static bool text_data(struct sp_python *p, uint64_t at, uint64_t *data, uint64_t
 	*data = at + (ascii ? p->at.text_ascii : p->at.text_compact);
 	if (!compact && !sp_target_read(p->t, at + p->at.text_compact, data, sizeof *data))
 		return false;
-	return *length <= MOST_TEXT && (*width == 1 || *width == 2 || *width == 4);
+	return *length <= MAX_TEXT && (*width == 1 || *width == 2 || *width == 4);
 }
 
 const char *sp_object_text(struct sp_python *p, uint64_t at)
@@ -123,7 +123,7 @@ unsigned char *sp_object_bytes(struct sp_python *p, uint64_t at, size_t *n)
 	if (!sp_target_read(p->t, at, head, sizeof head) || !has_flag(p, sp_u64(head, TYPE), IS_BYTES))
 		return NULL;
 	uint64_t size = sp_u64(head, SIZE);
-	unsigned char *bytes = size <= MOST_BYTES ? malloc(size + 1) : NULL;
+	unsigned char *bytes = size <= MAX_BYTES ? malloc(size + 1) : NULL;
 	if (bytes && size && !sp_target_read(p->t, at + p->at.bytes_data, bytes, size)) {
 		free(bytes);
 		bytes = NULL;
@@ -186,8 +186,8 @@ static bool find_name(struct sp_python *p, const struct keys *k, bool same, uint
 {
 	char entries[AT_ONCE * 24];
 	*value = 0;
-	const uint64_t most = same || !p->name_key ? MOST_ENTRIES : MOST_READ;
-	for (uint64_t i = 0; i < k->n && i < most; i += AT_ONCE) {
+	const uint64_t limit = same || !p->name_key ? MAX_ENTRIES : MAX_READ;
+	for (uint64_t i = 0; i < k->n && i < limit; i += AT_ONCE) {
 		uint64_t n = k->n - i < AT_ONCE ? k->n - i : AT_ONCE;
 		if (!sp_target_read(p->t, k->entries + i * k->bytes, entries, n * k->bytes))
 			return false;

@@ -59,7 +59,7 @@ struct sp_memo {
 	uint64_t *blocks; /* owned; addresses of the memory blocks of its frames, the innermost first */
 	size_t n_blocks, room_blocks;
 	struct sp_seen
-	    *apart; /* owned; frames of the last read, the outermost first, if they were not all copied together */
+	    *separate; /* owned; frames of the last read, the outermost first, if they were not all copied together */
 	size_t n_apart, room_apart;
 };
 

@@ -45,15 +45,15 @@ bool sp_python_in_lock(const struct sp_python *p, uint64_t address);
 
 /* The threads of all interpreters. Fills out[room] and returns the number of threads, or a negative errno (-EAGAIN:
  * inconsistent; -ESRCH: the interpreter has ended). */
-int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t room);
+int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t capacity);
 /* The stack of a thread, innermost first. Fills out[room] and returns the number of frames (if it is more than room,
  * the outer ones are missing); 0: it runs no Python code; -EAGAIN: inconsistent; -ESRCH. */
 int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, struct sp_python_frame *out,
-                    size_t room);
+                    size_t capacity);
 /* The same for a thread of the system, combining all its states in threads[n], as filled by sp_python_threads(). If it
  * is in a sub-interpreter, that one's frames come first, then those that run it. Also returns 0 for a thread that
  * Python does not know. */
 int sp_python_stack_of(struct sp_python *p, const struct sp_python_thread *threads, size_t n, pid_t tid,
-                       struct sp_python_frame *out, size_t room);
+                       struct sp_python_frame *out, size_t capacity);
 
 #endif

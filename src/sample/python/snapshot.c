@@ -42,23 +42,23 @@ static bool grow(void *array, size_t n, size_t size)
 }
 
 /* Makes room for n blocks, and at least twice as many slots. */
-static bool have_room(struct sp_snapshot *s, size_t n)
+static bool have_capacity(struct sp_snapshot *s, size_t n)
 {
-	size_t room = s->room ? s->room : FIRST_ROOM;
-	if (n <= s->room)
+	size_t capacity = s->capacity ? s->capacity : FIRST_ROOM;
+	if (n <= s->capacity)
 		return true;
-	while (room < n)
-		room *= 2;
-	if (!grow(&s->at, room, sizeof *s->at) || !grow(&s->bytes, room, s->block) ||
-	    !grow(&s->needed, room, sizeof *s->needed) || !grow(&s->marked, room, sizeof *s->marked))
+	while (capacity < n)
+		capacity *= 2;
+	if (!grow(&s->at, capacity, sizeof *s->at) || !grow(&s->bytes, capacity, s->block) ||
+	    !grow(&s->needed, capacity, sizeof *s->needed) || !grow(&s->marked, capacity, sizeof *s->marked))
 		return false;
-	uint32_t *slots = calloc(2 * room, sizeof *slots);
+	uint32_t *slots = calloc(2 * capacity, sizeof *slots);
 	if (!slots)
 		return false;
 	free(s->slots);
 	s->slots = slots;
-	s->n_slots = 2 * room;
-	s->room = room;
+	s->n_slots = 2 * capacity;
+	s->capacity = capacity;
 	for (size_t i = 0; i < s->n; i++)
 		*slot_of(s, s->at[i]) = (uint32_t)i + 1;
 	return true;
@@ -84,11 +84,11 @@ static void want(struct vector *v, uint64_t at, void *to, size_t n)
 	v->from[v->n++] = (struct iovec){(void *)(uintptr_t)at, n};
 }
 
-/* Adds the next blocks, at most `most`, to the vector. Returns their number. */
-static size_t want_blocks(struct vector *v, struct sp_snapshot *s, const uint64_t *blocks, size_t n, size_t most)
+/* Adds the next blocks, at most `limit`, to the vector. Returns their number. */
+static size_t want_blocks(struct vector *v, struct sp_snapshot *s, const uint64_t *blocks, size_t n, size_t limit)
 {
 	size_t i = 0;
-	for (; i < n && i < most; i++)
+	for (; i < n && i < limit; i++)
 		want(v, blocks[i], s->bytes + (s->n + i) * s->block, s->block);
 	return i;
 }
@@ -103,10 +103,10 @@ static size_t have_blocks(struct sp_snapshot *s, const uint64_t *blocks, size_t 
 int sp_snapshot_copy(struct sp_snapshot *s, const uint64_t *blocks, size_t n, const struct sp_piece *pieces,
                      size_t n_pieces, size_t before)
 {
-	const size_t most = TOGETHER_BYTES / s->block < TOGETHER ? TOGETHER_BYTES / s->block : TOGETHER;
+	const size_t limit = TOGETHER_BYTES / s->block < TOGETHER ? TOGETHER_BYTES / s->block : TOGETHER;
 	struct vector v;
 	s->n = 0;
-	if (!have_room(s, n + 1))
+	if (!have_capacity(s, n + 1))
 		return -1;
 	s->n_needed = 0;
 	s->recent = SIZE_MAX;
@@ -114,7 +114,7 @@ int sp_snapshot_copy(struct sp_snapshot *s, const uint64_t *blocks, size_t n, co
 	v.n = 0;
 	for (size_t i = 0; i < before; i++)
 		want(&v, pieces[i].at, pieces[i].to, pieces[i].bytes);
-	const size_t first = want_blocks(&v, s, blocks, n, most);
+	const size_t first = want_blocks(&v, s, blocks, n, limit);
 	for (size_t i = before; i < n_pieces; i++)
 		want(&v, pieces[i].at, pieces[i].to, pieces[i].bytes);
 	const size_t got = sp_target_read_many(s->target, v.to, v.from, v.n);
@@ -136,7 +136,7 @@ static long find(struct sp_snapshot *s, uint64_t at)
 	if (slot && *slot) {
 		s->recent = *slot - 1;
 	} else {
-		if (!have_room(s, s->n + 1) || !sp_target_read(s->target, at, s->bytes + s->n * s->block, s->block))
+		if (!have_capacity(s, s->n + 1) || !sp_target_read(s->target, at, s->bytes + s->n * s->block, s->block))
 			return -1;
 		s->recent = s->n;
 		add(s, at);
@@ -148,7 +148,7 @@ static long find(struct sp_snapshot *s, uint64_t at)
 	return (long)s->recent;
 }
 
-const char *sp_snapshot_at(struct sp_snapshot *s, uint64_t at, size_t n, char *room, bool *together)
+const char *sp_snapshot_at(struct sp_snapshot *s, uint64_t at, size_t n, char *buffer, bool *together)
 {
 	const uint64_t begin = at & ~(uint64_t)(s->block - 1);
 	const size_t offset = (size_t)(at - begin), head = s->block - offset;
@@ -159,14 +159,14 @@ const char *sp_snapshot_at(struct sp_snapshot *s, uint64_t at, size_t n, char *r
 		*together = false;
 	if (n <= head)
 		return s->bytes + (size_t)i * s->block + offset;
-	memcpy(room, s->bytes + (size_t)i * s->block + offset, head);
+	memcpy(buffer, s->bytes + (size_t)i * s->block + offset, head);
 	const long next = find(s, begin + s->block);
 	if (next < 0)
 		return NULL;
 	if ((size_t)next >= s->together)
 		*together = false;
-	memcpy(room + head, s->bytes + (size_t)next * s->block, n - head);
-	return room;
+	memcpy(buffer + head, s->bytes + (size_t)next * s->block, n - head);
+	return buffer;
 }
 
 size_t sp_snapshot_needed(const struct sp_snapshot *s, uint64_t *out, size_t n)

@@ -17,7 +17,7 @@ struct sp_snapshot {
 	uint32_t *slots;  /* owned; hash table from addresses to index + 1, open addressing */
 	uint32_t *needed; /* owned; indices of the blocks that were read, in the order of the first read */
 	bool *marked;     /* owned; for each block: it is in `needed` */
-	size_t n, room, n_slots, n_needed;
+	size_t n, capacity, n_slots, n_needed;
 	/* number of blocks, from the first on, that one system call copied together with the pieces */
 	size_t together;
 	size_t recent; /* index of the last block that was read; SIZE_MAX: none since the copy */
@@ -36,7 +36,7 @@ int sp_snapshot_copy(struct sp_snapshot *s, const uint64_t *blocks, size_t n, co
                      size_t n_pieces, size_t before);
 /* A pointer to n bytes, at most a block: in the copy, or assembled in room. NULL: unreadable. *together becomes false
  * unless the first system call copied all of them. */
-const char *sp_snapshot_at(struct sp_snapshot *s, uint64_t at, size_t n, char *room, bool *together);
+const char *sp_snapshot_at(struct sp_snapshot *s, uint64_t at, size_t n, char *buffer, bool *together);
 /* Addresses of the blocks that were read since the copy, in that order. Fills at most n and returns their number. */
 size_t sp_snapshot_needed(const struct sp_snapshot *s, uint64_t *out, size_t n);
 void sp_snapshot_free(struct sp_snapshot *s);

@@ -14,7 +14,7 @@
 #include "base/grow.h"
 #include "base/regular.h"
 
-enum { MOST_SOURCE = 1 << 24, DEEPEST = 100, LONGEST = 1 << 12 };
+enum { MAX_SOURCE = 1 << 24, DEEPEST = 100, LONGEST = 1 << 12 };
 
 /* A def or class with its body. */
 struct block {
@@ -31,12 +31,12 @@ struct source {
 	const char *file;
 	char *text;           /* owned; NULL: unreadable */
 	struct block *blocks; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct sp_sources {
 	struct source *all; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 /* ---- parsing ---- */
@@ -164,7 +164,7 @@ static void read_blocks(struct source *s)
 		last = r.line;
 		b.parent = inner;
 		b.end = UINT32_MAX;
-		if (head && sp_grow(&s->blocks, s->n, &s->room, sizeof *s->blocks)) {
+		if (head && sp_grow(&s->blocks, s->n, &s->capacity, sizeof *s->blocks)) {
 			s->blocks[s->n] = b;
 			inner = (int32_t)s->n++;
 		}
@@ -180,7 +180,7 @@ static char *read_text(const struct sp_python *p, const char *file)
 	int fd = *file == '/' && n < (int)sizeof path ? sp_open_regular(AT_FDCWD, path) : -1;
 	if (fd < 0)
 		return NULL;
-	char *text = !fstat(fd, &st) && st.st_size < MOST_SOURCE ? malloc((size_t)st.st_size + 1) : NULL;
+	char *text = !fstat(fd, &st) && st.st_size < MAX_SOURCE ? malloc((size_t)st.st_size + 1) : NULL;
 	ssize_t got = text ? read(fd, text, (size_t)st.st_size) : 0;
 	if (text)
 		text[got > 0 ? got : 0] = 0;
@@ -196,7 +196,7 @@ static const struct source *source_of(struct sp_python *p, const char *file)
 	for (size_t i = 0; i < s->n; i++)
 		if (!strcmp(s->all[i].file, file))
 			return &s->all[i];
-	if (!sp_grow(&s->all, s->n, &s->room, sizeof *s->all))
+	if (!sp_grow(&s->all, s->n, &s->capacity, sizeof *s->all))
 		return NULL;
 	struct source *made = &s->all[s->n++];
 	*made = (struct source){.file = file, .text = read_text(p, file)};

@@ -15,13 +15,13 @@
 
 enum {
 	TRIES = 8,
-	MOST_MEMOS = 512,
+	MAX_MEMOS = 512,
 	DATA_STACK_BLOCK = 4096, /* bytes that are copied at a time: since 3.11 frames are contiguous, */
 	OBJECT_BLOCK = 512,      /* before that each frame is a separate object */
 	/* maximum number of frames that may be read one by one while a thread calls and returns */
 	FEW = 64,
-	MOST_FRAMES = 1 << 17, /* maximum number of Python frames of a stack, */
-	MOST_STEPS = 1 << 18,  /* and of all frames, including the interpreter's own */
+	MAX_FRAMES = 1 << 17, /* maximum number of Python frames of a stack, */
+	MAX_STEPS = 1 << 18,  /* and of all frames, including the interpreter's own */
 };
 /* Values of `owner` of a frame, since 3.11. Since 3.12, OWNED_BY_C and larger values are frames of C code. */
 enum { OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3 };
@@ -44,7 +44,7 @@ static void forget_memos(struct sp_python *p)
 {
 	for (size_t i = 0; i < p->n_memos; i++) {
 		free(p->memos[i].blocks);
-		free(p->memos[i].apart);
+		free(p->memos[i].separate);
 	}
 	p->n_memos = 0;
 }
@@ -62,7 +62,7 @@ static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 	for (size_t i = 0; i < p->n_memos; i++)
 		if (p->memos[i].state == state)
 			return &p->memos[i];
-	if (p->n_memos == MOST_MEMOS)
+	if (p->n_memos == MAX_MEMOS)
 		forget_memos(p); /* most of them belong to threads that have ended */
 	if (!sp_grow(&p->memos, p->n_memos, &p->room_memos, sizeof *p->memos))
 		return NULL;
@@ -122,9 +122,9 @@ static void remember_blocks(struct sp_python *p, struct sp_memo *m)
 }
 
 /* The bytes of a frame; NULL: unreadable. */
-static const char *frame_at(struct sp_python *p, uint64_t at, char room[FRAME_BYTES], bool *together)
+static const char *frame_at(struct sp_python *p, uint64_t at, char buffer[FRAME_BYTES], bool *together)
 {
-	return at & 7 ? NULL : sp_snapshot_at(&p->snapshot, at, p->frame_bytes, room, together);
+	return at & 7 ? NULL : sp_snapshot_at(&p->snapshot, at, p->frame_bytes, buffer, together);
 }
 
 /* ---- walking ---- */
@@ -180,7 +180,7 @@ static bool is_cycle(const struct sp_python *p, size_t steps)
 	return steps > p->snapshot.n_needed * (p->snapshot.block / p->frame_bytes + 1);
 }
 
-/* Walks from a frame outwards, up to MOST_FRAMES + 1 frames. Returns their number, -EAGAIN or -ENOMEM. Sets s->end. All
+/* Walks from a frame outwards, up to MAX_FRAMES + 1 frames. Returns their number, -EAGAIN or -ENOMEM. Sets s->end. All
  * frames are needed, even if the caller wants fewer: the outermost one shows whether they are consistent. */
 static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 {
@@ -192,7 +192,7 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 	s->together = 0;
 	for (uint64_t next; frame; frame = next) {
 		const char *f = frame_at(p, frame, bytes, &together);
-		if (!f || !is_used(p, f) || ++steps > MOST_STEPS || is_cycle(p, steps))
+		if (!f || !is_used(p, f) || ++steps > MAX_STEPS || is_cycle(p, steps))
 			return -EAGAIN;
 		if (!sp_grow(&p->seen, n, &p->room_seen, sizeof *p->seen))
 			return -ENOMEM;
@@ -200,7 +200,7 @@ static int walk(struct sp_python *p, struct shot *s, uint64_t frame)
 		if (!take(p, f, frame, &p->seen[n])) {
 			if (n && !sp_codes_is_internal(p, p->seen[n].code))
 				p->seen[n - 1].entry = true;
-		} else if (n++ == MOST_FRAMES) {
+		} else if (n++ == MAX_FRAMES) {
 			return (int)n;
 		}
 		if (together)
@@ -240,26 +240,26 @@ static bool holds(struct sp_python *p, uint64_t first, uint64_t later, int n)
 static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
 {
 	struct sp_memo *m = s->memo;
-	const size_t apart = n - s->together;
+	const size_t separate = n - s->together;
 	size_t same = 0;
-	while (same < apart && same < m->n_apart) {
-		const struct sp_seen *one = &p->seen[n - 1 - same], *other = &m->apart[same];
+	while (same < separate && same < m->n_apart) {
+		const struct sp_seen *one = &p->seen[n - 1 - same], *other = &m->separate[same];
 		if (one->frame != other->frame || one->code != other->code || one->instruction != other->instruction)
 			break;
 		same++;
 	}
-	if (same == apart)
+	if (same == separate)
 		return true;
 	/* store all of them: frames that are inner now may be outer frames in the next read */
 	if (n > m->room_apart) {
-		struct sp_seen *more = realloc(m->apart, 2 * n * sizeof *more);
+		struct sp_seen *more = realloc(m->separate, 2 * n * sizeof *more);
 		if (!more)
 			return false;
-		m->apart = more;
+		m->separate = more;
 		m->room_apart = 2 * n;
 	}
 	for (size_t i = 0; i < n; i++)
-		m->apart[i] = p->seen[n - 1 - i];
+		m->separate[i] = p->seen[n - 1 - i];
 	m->n_apart = n;
 	return false;
 }
@@ -290,7 +290,7 @@ static int try_stack(struct sp_python *p, struct shot *s, bool last)
 		return -EAGAIN;
 	if (!holds(p, first, current_of(p, s->after, s->cframe_after), n))
 		return -EAGAIN;
-	if (n > MOST_FRAMES)
+	if (n > MAX_FRAMES)
 		return n; /* its outer frames are unknown, so nothing more can be checked */
 	if (s->together < (size_t)n && !found_twice(p, s, (size_t)n) && !(last && (size_t)n <= FEW))
 		return -EAGAIN;
@@ -298,7 +298,7 @@ static int try_stack(struct sp_python *p, struct shot *s, bool last)
 }
 
 int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, struct sp_python_frame *out,
-                    size_t room)
+                    size_t buffer)
 {
 	struct shot s;
 	int n = -EAGAIN;
@@ -311,7 +311,7 @@ int sp_python_stack(struct sp_python *p, const struct sp_python_thread *thread, 
 		n = try_stack(p, &s, i == TRIES - 1);
 		if (n < 0)
 			continue;
-		int r = sp_codes_resolve(p, p->seen, (size_t)n < room ? (size_t)n : room, out);
+		int r = sp_codes_resolve(p, p->seen, (size_t)n < buffer ? (size_t)n : buffer, out);
 		n = r < 0 ? r : r > 0 && i + 1 < TRIES ? -EAGAIN : n;
 	}
 	return n;

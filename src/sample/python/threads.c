@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INTERPRETERS = 1024, MOST_THREADS = 1 << 16, PTHREAD_BYTES = 1024 };
+enum { MAX_INTERPRETERS = 1024, MAX_THREADS = 1 << 16, PTHREAD_BYTES = 1024 };
 
 /* ---- thread ids ---- */
 
@@ -98,15 +98,15 @@ static uint64_t holder_of(struct sp_python *p, uint64_t interpreter)
 
 /* Adds the threads of one interpreter. Returns the new number of threads, or a negative errno. */
 static int threads_of(struct sp_python *p, uint64_t interpreter, uint64_t state, struct sp_python_thread *out,
-                      size_t room, size_t n, bool *listed)
+                      size_t capacity, size_t n, bool *listed)
 {
 	char bytes[STATE_BYTES];
 	uint64_t holder = state ? holder_of(p, interpreter) : 0;
 	for (; state; state = sp_u64(bytes, p->at.thread_next), n++) {
-		if (n > MOST_THREADS || !sp_target_read(p->t, state, bytes, p->state_bytes) ||
+		if (n > MAX_THREADS || !sp_target_read(p->t, state, bytes, p->state_bytes) ||
 		    sp_u64(bytes, p->at.thread_interpreter) != interpreter)
 			return -EAGAIN;
-		if (n >= room)
+		if (n >= capacity)
 			continue;
 		uint64_t native = p->version >= 0x030b ? sp_u64(bytes, p->at.thread_native) : 0;
 		out[n] = (struct sp_python_thread){
@@ -118,7 +118,7 @@ static int threads_of(struct sp_python *p, uint64_t interpreter, uint64_t state,
 	return (int)n;
 }
 
-int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t room)
+int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t capacity)
 {
 	uint64_t interpreter, next = 0, state = 0;
 	bool listed = false;
@@ -130,23 +130,23 @@ int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t 
 		struct iovec to[] = {{&next, 8}, {&state, 8}},
 		             from[] = {{(void *)(uintptr_t)(interpreter + p->at.interpreter_next), 8},
 		                       {(void *)(uintptr_t)(interpreter + p->at.interpreter_threads), 8}};
-		if (i > MOST_INTERPRETERS || sp_target_read_many(p->t, to, from, 2) != 2)
+		if (i > MAX_INTERPRETERS || sp_target_read_many(p->t, to, from, 2) != 2)
 			return sp_target_alive(p->t) ? -EAGAIN : -ESRCH;
-		n = threads_of(p, interpreter, state, out, room, (size_t)n, &listed);
+		n = threads_of(p, interpreter, state, out, capacity, (size_t)n, &listed);
 	}
 	return n;
 }
 
 int sp_python_stack_of(struct sp_python *p, const struct sp_python_thread *threads, size_t n, pid_t tid,
-                       struct sp_python_frame *out, size_t room)
+                       struct sp_python_frame *out, size_t capacity)
 {
 	int found = 0;
 	/* the newest interpreter comes first: the one that runs another is older */
 	for (size_t i = 0; i < n; i++) {
 		if (threads[i].tid != tid)
 			continue;
-		const size_t used = (size_t)found < room ? (size_t)found : room;
-		int more = sp_python_stack(p, &threads[i], out + used, room - used);
+		const size_t used = (size_t)found < capacity ? (size_t)found : capacity;
+		int more = sp_python_stack(p, &threads[i], out + used, capacity - used);
 		if (more < 0)
 			return more;
 		found += more;

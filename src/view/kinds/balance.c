@@ -17,8 +17,8 @@
 #include "view/view.h"
 
 static const double S = 1e-9;
-#define MOST_REGIONS 500
-#define MOST_ROWS    500000
+#define MAX_REGIONS 500
+#define MAX_ROWS    500000
 
 /* The numbers of a unit in a region. */
 struct cell {
@@ -51,7 +51,7 @@ struct spread {
 	struct sp_value *values; /* owned; for each path, numbers of the current unit in the part */
 	double *each;            /* owned; for each path */
 	struct line *lines;      /* owned */
-	size_t n_lines, room;
+	size_t n_lines, capacity;
 	double total;
 };
 
@@ -143,14 +143,14 @@ static void only_selected(struct spread *s)
 /* Chooses the regions with separate cells. */
 static int choose(struct spread *s, const struct sp_view_query *q, struct sp_err *e)
 {
-	const size_t all = s->m->n_regions, most = MOST_ROWS / (s->units.n_units + 1);
-	uint32_t i, u, want = q->regions ? q->regions : MOST_REGIONS;
+	const size_t all = s->m->n_regions, limit = MAX_ROWS / (s->units.n_units + 1);
+	uint32_t i, u, want = q->regions ? q->regions : MAX_REGIONS;
 
 	for (u = 0; u < s->units.n_units; u++)
 		if (each_row(s, u, add_time, e))
 			return -1;
-	if (want > most)
-		want = most ? (uint32_t)most : 1;
+	if (want > limit)
+		want = limit ? (uint32_t)limit : 1;
 	for (i = 0; i < all; i++)
 		s->regions[i] = i;
 	qsort_r(s->regions, all, sizeof(*s->regions), by_time, s->excl);
@@ -173,7 +173,7 @@ static int put_line(struct spread *s, uint32_t unit, uint32_t cell)
 	const struct cell *c = &s->cells[cell];
 	const bool rest = cell == s->n;
 
-	if (!sp_grow(&s->lines, s->n_lines, &s->room, sizeof(*s->lines)))
+	if (!sp_grow(&s->lines, s->n_lines, &s->capacity, sizeof(*s->lines)))
 		return -1;
 	s->lines[s->n_lines++] = (struct line){unit, rest ? SP_NONE : s->regions[cell], c->visits,
 	                                       (rest ? c->excl : c->incl) * S, c->excl * S};
@@ -201,11 +201,11 @@ static int put_units(struct spread *s, struct sp_err *e)
 static int put_columns(const struct spread *s, struct sp_columns *out)
 {
 	const size_t n = s->n_lines;
-	uint32_t *unit = sp_columns_room(out, "unit", SP_COLUMN_U32, n);
-	uint32_t *region = sp_columns_room(out, "region", SP_COLUMN_U32, n);
-	double *visits = sp_columns_room(out, "visits", SP_COLUMN_F64, n);
-	double *incl = sp_columns_room(out, "incl", SP_COLUMN_F64, n);
-	double *excl = sp_columns_room(out, "excl", SP_COLUMN_F64, n);
+	uint32_t *unit = sp_columns_capacity(out, "unit", SP_COLUMN_U32, n);
+	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, n);
+	double *visits = sp_columns_capacity(out, "visits", SP_COLUMN_F64, n);
+	double *incl = sp_columns_capacity(out, "incl", SP_COLUMN_F64, n);
+	double *excl = sp_columns_capacity(out, "excl", SP_COLUMN_F64, n);
 	size_t i;
 
 	if (sp_columns_failed(out))

@@ -8,19 +8,19 @@
 #include "model/str.h"
 #include "view/select.h"
 
-enum { MOST_VALUES = 6 }; /* maximum number of values of one call, in which a parameter may be set repeatedly */
+enum { MAX_VALUES = 6 }; /* maximum number of values of one call, in which a parameter may be set repeatedly */
 
 /* Writes name=value in the order of setting; "…" replaces the first ones if there are too many. */
 static int put_label(const struct sp_model *m, uint32_t value, struct sp_columns *out)
 {
-	uint32_t values[MOST_VALUES];
+	uint32_t values[MAX_VALUES];
 	size_t n = 0, bytes = 0;
 	char *text = NULL;
 	FILE *f = open_memstream(&text, &bytes);
 
 	if (!f)
 		return -1;
-	for (; value != SP_NONE && n < MOST_VALUES; value = m->parameter_values[value].before)
+	for (; value != SP_NONE && n < MAX_VALUES; value = m->parameter_values[value].before)
 		values[n++] = value;
 	if (value != SP_NONE)
 		fputs("…, ", f);

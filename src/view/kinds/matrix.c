@@ -12,12 +12,12 @@ static const double S = 1e-9;
 
 static int put_rows(struct sp_columns *out, const struct sp_message_row *rows, size_t n)
 {
-	uint32_t *from = sp_columns_room(out, "from", SP_COLUMN_U32, n);
-	uint32_t *to = sp_columns_room(out, "to", SP_COLUMN_U32, n);
-	double *messages = sp_columns_room(out, "messages", SP_COLUMN_F64, n);
-	double *bytes = sp_columns_room(out, "bytes", SP_COLUMN_F64, n);
-	double *received = sp_columns_room(out, "received", SP_COLUMN_F64, n);
-	double *time = sp_columns_room(out, "time", SP_COLUMN_F64, n);
+	uint32_t *from = sp_columns_capacity(out, "from", SP_COLUMN_U32, n);
+	uint32_t *to = sp_columns_capacity(out, "to", SP_COLUMN_U32, n);
+	double *messages = sp_columns_capacity(out, "messages", SP_COLUMN_F64, n);
+	double *bytes = sp_columns_capacity(out, "bytes", SP_COLUMN_F64, n);
+	double *received = sp_columns_capacity(out, "received", SP_COLUMN_F64, n);
+	double *time = sp_columns_capacity(out, "time", SP_COLUMN_F64, n);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -59,7 +59,7 @@ static struct sp_message_row *make_rows(const struct sp_model *m, const struct s
                                         const struct sp_view_query *q, size_t *n)
 {
 	struct sp_message_row *rows = malloc(sizeof(*rows)), *larger;
-	size_t room = 1, i;
+	size_t capacity = 1, i;
 
 	for (i = *n = 0; rows && i < all->n; i++) {
 		const struct sp_view_message *x = &all->p[all->paired[i]];
@@ -68,8 +68,8 @@ static struct sp_message_row *make_rows(const struct sp_model *m, const struct s
 		if (!is_selected(m, x, q))
 			continue;
 		if (*n == 0 || rows[*n - 1].from != from || rows[*n - 1].to != x->to_process) {
-			if (*n == room) {
-				larger = realloc(rows, (room *= 2) * sizeof(*rows));
+			if (*n == capacity) {
+				larger = realloc(rows, (capacity *= 2) * sizeof(*rows));
 				if (!larger)
 					free(rows);
 				rows = larger;

@@ -11,11 +11,11 @@
 #include "view/span.h"
 
 static const double S = 1e-9;
-enum { MOST_MESSAGES = 20000 };
+enum { MAX_MESSAGES = 20000 };
 
 struct chosen {
 	uint32_t *p; /* owned; indices */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static uint64_t length(const struct sp_view_message *x)
@@ -67,7 +67,7 @@ static int choose(struct chosen *c, const struct sp_model *m, const struct sp_vi
 		}
 		if ((x->received == UINT64_MAX ? x->sent : x->received) < span->begin || !is_asked(m, q, x))
 			continue;
-		if (!sp_grow(&c->p, c->n, &c->room, sizeof(*c->p)))
+		if (!sp_grow(&c->p, c->n, &c->capacity, sizeof(*c->p)))
 			return -1;
 		c->p[c->n++] = (uint32_t)i;
 	}
@@ -76,13 +76,13 @@ static int choose(struct chosen *c, const struct sp_model *m, const struct sp_vi
 
 static int put_rows(const struct chosen *c, size_t n, const struct sp_view_message *all, struct sp_columns *out)
 {
-	uint32_t *from = sp_columns_room(out, "from", SP_COLUMN_U32, n);
-	uint32_t *to = sp_columns_room(out, "to", SP_COLUMN_U32, n);
-	double *sent = sp_columns_room(out, "sent", SP_COLUMN_F64, n);
-	double *received = sp_columns_room(out, "received", SP_COLUMN_F64, n);
-	double *bytes = sp_columns_room(out, "bytes", SP_COLUMN_F64, n);
-	int32_t *tag = sp_columns_room(out, "tag", SP_COLUMN_I32, n);
-	uint32_t *comm = sp_columns_room(out, "comm", SP_COLUMN_U32, n);
+	uint32_t *from = sp_columns_capacity(out, "from", SP_COLUMN_U32, n);
+	uint32_t *to = sp_columns_capacity(out, "to", SP_COLUMN_U32, n);
+	double *sent = sp_columns_capacity(out, "sent", SP_COLUMN_F64, n);
+	double *received = sp_columns_capacity(out, "received", SP_COLUMN_F64, n);
+	double *bytes = sp_columns_capacity(out, "bytes", SP_COLUMN_F64, n);
+	int32_t *tag = sp_columns_capacity(out, "tag", SP_COLUMN_I32, n);
+	uint32_t *comm = sp_columns_capacity(out, "comm", SP_COLUMN_U32, n);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -113,7 +113,7 @@ static void put_comms(const struct sp_model *m, struct sp_columns *out)
 
 int sp_view_messages(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	const size_t most = q->limit ? q->limit : MOST_MESSAGES;
+	const size_t max = q->limit ? q->limit : MAX_MESSAGES;
 	const struct sp_view_messages *all;
 	struct chosen c = {.n = 0};
 	struct sp_span span;
@@ -123,7 +123,7 @@ int sp_view_messages(const struct sp_viewed *v, const struct sp_view_query *q, s
 	if (sp_span_of(&span, v->m, q, e) || sp_view_all_messages(v, &all, e))
 		return -1;
 	rc = choose(&c, v->m, all, q, &span);
-	n = c.n < most ? c.n : most;
+	n = c.n < max ? c.n : max;
 	if (rc == 0 && n < c.n)
 		qsort_r(c.p, c.n, sizeof(*c.p), by_length, all->p);
 	if (rc == 0 && n)

@@ -35,12 +35,12 @@ static int in_range(const struct sp_viewed *v, const struct sp_view_query *q, do
 }
 
 /* Adds a metric of the samples to sums[path * width]. */
-static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_query *q, enum sp_looks_metric which,
+static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_query *q, enum sp_view_samples_metric which,
                             struct sp_counted *sums, struct sp_err *e)
 {
 	const struct sp_model *m = v->m;
 	double *grown = calloc(m->n_paths, sizeof(*grown));
-	const struct sp_looks *looks;
+	const struct sp_view_samples *samples;
 	struct sp_span span;
 	size_t k;
 	uint32_t i;
@@ -49,9 +49,9 @@ static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_quer
 	for (i = 0; i < m->n_locations && rc == 0; i++) {
 		if (!sp_span_asks(m, q, i) || !m->processes[m->locations[i].process].sampled)
 			continue;
-		rc = sp_view_looks(v, i, &looks, e);
+		rc = sp_view_samples_of(v, i, &samples, e);
 		if (rc == 0)
-			sp_looks_grown(looks, span.begin, span.end, which, grown, 1);
+			sp_view_samples_grown(samples, span.begin, span.end, which, grown, 1);
 	}
 	for (k = m->n_paths; k-- > 1 && rc == 0;) {
 		struct sp_counted *x = &sums[k * m->n_metrics];
@@ -74,11 +74,11 @@ static int ranged(const struct sp_viewed *v, const struct sp_view_query *q, stru
 	int rc = grown ? in_range(v, q, grown, e) : no_memory(e);
 
 	for (k = 0; k < width && rc == 0; k++) {
-		const enum sp_looks_metric look = sp_looks_metric_of(&m->metrics[k]);
-		const uint32_t which = look == SP_LOOKS_NOT ? sp_lod_metric(m, (uint32_t)k) : SP_NONE;
+		const enum sp_view_samples_metric by_samples = sp_view_samples_metric_of(&m->metrics[k]);
+		const uint32_t which = by_samples == SP_VIEW_SAMPLES_NONE ? sp_lod_metric(m, (uint32_t)k) : SP_NONE;
 
-		if (look != SP_LOOKS_NOT)
-			rc = sampled_in_range(v, q, look, sums + k, e);
+		if (by_samples != SP_VIEW_SAMPLES_NONE)
+			rc = sampled_in_range(v, q, by_samples, sums + k, e);
 		for (i = m->n_paths; i-- > 1 && which != SP_NONE;) {
 			struct sp_counted *x = &sums[i * width + k];
 
@@ -132,7 +132,7 @@ struct curves {
 	const struct sp_model *m;
 	struct sp_span span;
 	double (*p)[NUMBERS]; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t location;
 	bool failed;
 	/* sum of all locations: for each edge between pixels, of each metric; NULL: locations are separate */
@@ -145,7 +145,7 @@ struct curves {
 
 static void put_row(struct curves *k, const double row[NUMBERS])
 {
-	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+	if (!sp_grow(&k->p, k->n, &k->capacity, sizeof(*k->p))) {
 		k->failed = true;
 		return;
 	}
@@ -233,7 +233,7 @@ static int put_curves(const struct curves *k, struct sp_columns *out)
 	int c;
 
 	for (c = 0; c < NUMBERS; c++) {
-		to = sp_columns_room(out, names[c], c < AT ? SP_COLUMN_U32 : SP_COLUMN_F64, k->n);
+		to = sp_columns_capacity(out, names[c], c < AT ? SP_COLUMN_U32 : SP_COLUMN_F64, k->n);
 		for (i = 0; to && i < k->n; i++) {
 			if (c < AT)
 				((uint32_t *)to)[i] = (uint32_t)k->p[i][c];

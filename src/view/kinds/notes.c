@@ -12,7 +12,7 @@
 #include "view/span.h"
 
 static const double S = 1e-9;
-enum { MOST_MARKERS = 10000, MANY = 8 };
+enum { MAX_MARKERS = 10000, MANY = 8 };
 
 static int no_memory(struct sp_err *e)
 {
@@ -28,7 +28,7 @@ struct marker {
 
 struct markers {
 	struct marker *p; /* owned */
-	size_t n, room, all;
+	size_t n, capacity, all;
 	uint32_t location;
 	bool failed;
 };
@@ -37,7 +37,7 @@ static void add_marker(void *arg, uint64_t time, uint32_t string)
 {
 	struct markers *k = arg;
 
-	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+	if (!sp_grow(&k->p, k->n, &k->capacity, sizeof(*k->p))) {
 		k->failed = true;
 		return;
 	}
@@ -55,8 +55,8 @@ static int by_time(const void *a, const void *b)
 
 static int put_markers(const struct sp_model *m, const struct markers *k, size_t shown, struct sp_columns *out)
 {
-	uint32_t *location = sp_columns_room(out, "location", SP_COLUMN_U32, shown);
-	double *time = sp_columns_room(out, "time", SP_COLUMN_F64, shown);
+	uint32_t *location = sp_columns_capacity(out, "location", SP_COLUMN_U32, shown);
+	double *time = sp_columns_capacity(out, "time", SP_COLUMN_F64, shown);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -72,17 +72,17 @@ static int put_markers(const struct sp_model *m, const struct markers *k, size_t
 	return 0;
 }
 
-/* Keeps the first `most` of the markers. */
-static void keep_first(struct markers *k, size_t most)
+/* Keeps the first `limit` of the markers. */
+static void keep_first(struct markers *k, size_t limit)
 {
 	if (k->n)
 		qsort(k->p, k->n, sizeof(*k->p), by_time);
-	k->n = k->n < most ? k->n : most;
+	k->n = k->n < limit ? k->n : limit;
 }
 
 int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	const size_t most = q->limit ? q->limit : MOST_MARKERS;
+	const size_t limit = q->limit ? q->limit : MAX_MARKERS;
 	struct markers k = {.n = 0};
 	struct sp_lod *p;
 	struct sp_span span;
@@ -94,12 +94,12 @@ int sp_view_markers(const struct sp_viewed *v, const struct sp_view_query *q, st
 	for (rc = 0; k.location < v->m->n_locations && rc == 0; k.location++) {
 		if (!sp_span_asks(v->m, q, k.location))
 			continue;
-		rc = sp_lod_markers(p, k.location, span.begin, span.end, most, add_marker, &k, &all, e);
+		rc = sp_lod_markers(p, k.location, span.begin, span.end, limit, add_marker, &k, &all, e);
 		k.all += all;
-		if (k.n / MANY >= most)
-			keep_first(&k, most);
+		if (k.n / MANY >= limit)
+			keep_first(&k, limit);
 	}
-	keep_first(&k, most);
+	keep_first(&k, limit);
 	if (rc == 0 && (k.failed || put_markers(v->m, &k, k.n, out)))
 		rc = no_memory(e);
 	free(k.p);
@@ -112,7 +112,7 @@ enum { LOCATION, COUNTER, AT, MIN, MAX, MEAN, N, NUMBERS };
 
 struct values {
 	double (*p)[NUMBERS]; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t location;
 	bool failed;
 };
@@ -121,7 +121,7 @@ static void add_values(void *arg, uint32_t counter, uint64_t time, uint64_t n, d
 {
 	struct values *k = arg;
 
-	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+	if (!sp_grow(&k->p, k->n, &k->capacity, sizeof(*k->p))) {
 		k->failed = true;
 		return;
 	}
@@ -148,7 +148,7 @@ static int put_values(const struct values *k, struct sp_columns *out)
 	int c;
 
 	for (c = 0; c < NUMBERS; c++) {
-		to = sp_columns_room(out, columns[c].name, columns[c].type, k->n);
+		to = sp_columns_capacity(out, columns[c].name, columns[c].type, k->n);
 		for (i = 0; to && i < k->n; i++) {
 			if (columns[c].type == SP_COLUMN_F64)
 				((double *)to)[i] = k->p[i][c];

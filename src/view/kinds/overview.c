@@ -15,31 +15,31 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t region, double
 }
 
 struct drawing {
-	struct sp_band band; /* first field: add_look() gets a pointer to it */
+	struct sp_band band; /* first field: add_samples() gets a pointer to it */
 	const struct sp_viewed *v;
 	struct sp_lod *p; /* NULL: there is no trace */
 };
 
-static void add_look(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
-                     uint64_t looks)
+static void add_samples(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
+                        uint64_t samples)
 {
 	struct drawing *d = arg;
 
 	(void)state;
-	sp_band_add(&d->band, begin, end, path ? d->v->m->paths[path].region : SP_NONE, (double)ns, looks);
+	sp_band_add(&d->band, begin, end, path ? d->v->m->paths[path].region : SP_NONE, (double)ns, samples);
 }
 
 static int draw(struct drawing *d, uint32_t location, struct sp_err *e)
 {
 	struct sp_band *b = &d->band;
-	const struct sp_looks *looks;
+	const struct sp_view_samples *samples;
 	int rc = 0;
 
 	sp_band_location(b, location);
-	if (sp_looks_stand(d->v->m, location)) {
-		rc = sp_view_looks(d->v, location, &looks, e);
+	if (sp_view_samples_only(d->v->m, location)) {
+		rc = sp_view_samples_of(d->v, location, &samples, e);
 		if (rc == 0)
-			sp_looks_walk(looks, b->begin, b->end, b->pixels, add_look, d);
+			sp_view_samples_walk(samples, b->begin, b->end, b->pixels, add_samples, d);
 	} else if (d->p) {
 		rc = sp_lod_ran(d->p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
 	}
@@ -116,11 +116,11 @@ static int draw_all(struct drawing *d, const struct sp_view_query *q, uint32_t f
 
 static int put_rows(const struct sp_band *b, struct sp_columns *out)
 {
-	uint32_t *location = sp_columns_room(out, "location", SP_COLUMN_U32, b->n_rows);
-	uint32_t *bucket = sp_columns_room(out, "bucket", SP_COLUMN_U32, b->n_rows);
-	uint32_t *region = sp_columns_room(out, "region", SP_COLUMN_U32, b->n_rows);
-	float *share = sp_columns_room(out, "share", SP_COLUMN_F32, b->n_rows);
-	uint32_t *events = sp_columns_room(out, "events", SP_COLUMN_U32, b->n_rows);
+	uint32_t *location = sp_columns_capacity(out, "location", SP_COLUMN_U32, b->n_rows);
+	uint32_t *bucket = sp_columns_capacity(out, "bucket", SP_COLUMN_U32, b->n_rows);
+	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, b->n_rows);
+	float *share = sp_columns_capacity(out, "share", SP_COLUMN_F32, b->n_rows);
+	uint32_t *events = sp_columns_capacity(out, "events", SP_COLUMN_U32, b->n_rows);
 	size_t i;
 
 	if (sp_columns_failed(out))

@@ -21,11 +21,11 @@ struct states {
 	struct sp_band band; /* of paths instead of regions: a row for each pixel with samples */
 	uint64_t *ns;        /* owned; SP_SAMPLE_STATES numbers for each pixel of the location */
 	struct shares *rows; /* owned; parallel to the band's rows */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void add(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
-                uint64_t looks)
+                uint64_t samples)
 {
 	struct states *s = arg;
 	struct sp_band *b = &s->band;
@@ -33,16 +33,18 @@ static void add(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t
 	uint32_t at = (uint32_t)((double)(begin - b->begin) / pixel);
 	int i;
 
-	sp_band_add(b, begin, end, path, (double)ns, looks);
+	sp_band_add(b, begin, end, path, (double)ns, samples);
 	/* combined samples are within one pixel; a single sample may span several */
-	for (at = at < b->pixels ? at : b->pixels - 1; looks > 1 || begin < end; at++) {
+	for (at = at < b->pixels ? at : b->pixels - 1; samples > 1 || begin < end; at++) {
 		const uint64_t edge = at + 1 < b->pixels ? sp_band_pixel(b, at + 1) : end;
-		const uint64_t to = looks > 1 || edge > end ? end : edge;
+		const uint64_t to = samples > 1 || edge > end ? end : edge;
 
 		for (i = 0; i < SP_SAMPLE_STATES; i++)
 			if (state[i])
-				s->ns[at * SP_SAMPLE_STATES + i] += looks > 1 ? state[i] : to > begin ? to - begin : 0;
-		if (looks > 1 || at + 1 >= b->pixels)
+				s->ns[at * SP_SAMPLE_STATES + i] += samples > 1  ? state[i]
+				                                    : to > begin ? to - begin
+				                                                 : 0;
+		if (samples > 1 || at + 1 >= b->pixels)
 			break;
 		begin = to > begin ? to : begin;
 	}
@@ -59,7 +61,7 @@ static int flush(struct states *s, uint32_t location, size_t first)
 		const double width = (double)(sp_band_pixel(&s->band, bucket + 1) - sp_band_pixel(&s->band, bucket));
 		struct shares *row;
 
-		if (!sp_grow(&s->rows, s->n, &s->room, sizeof(*s->rows)))
+		if (!sp_grow(&s->rows, s->n, &s->capacity, sizeof(*s->rows)))
 			return -1;
 		row = &s->rows[s->n++];
 		*row = (struct shares){location, bucket, {0}};
@@ -75,15 +77,15 @@ static int flush(struct states *s, uint32_t location, size_t first)
 
 static int one(struct states *s, const struct sp_viewed *v, uint32_t location, struct sp_err *e)
 {
-	const struct sp_looks *looks;
+	const struct sp_view_samples *samples;
 	const size_t first = s->band.n_rows;
 
 	if (!v->m->processes[v->m->locations[location].process].sampled)
 		return 0;
-	if (sp_view_looks(v, location, &looks, e))
+	if (sp_view_samples_of(v, location, &samples, e))
 		return -1;
 	sp_band_location(&s->band, location);
-	sp_looks_walk(looks, s->band.begin, s->band.end, s->band.pixels, add, s);
+	sp_view_samples_walk(samples, s->band.begin, s->band.end, s->band.pixels, add, s);
 	sp_band_flush(&s->band);
 	return s->band.failed || flush(s, location, first) ? sp_fail(e, ENOMEM, "not enough memory") : 0;
 }
@@ -91,16 +93,16 @@ static int one(struct states *s, const struct sp_viewed *v, uint32_t location, s
 static int put_rows(const struct states *s, struct sp_columns *out)
 {
 	static const char *const names[SP_SAMPLE_STATES] = {"running", "gil", "syscall", "idle"};
-	uint32_t *location = sp_columns_room(out, "location", SP_COLUMN_U32, s->n);
-	uint32_t *bucket = sp_columns_room(out, "bucket", SP_COLUMN_U32, s->n);
-	uint32_t *path = sp_columns_room(out, "path", SP_COLUMN_U32, s->n);
-	uint32_t *looks = sp_columns_room(out, "looks", SP_COLUMN_U32, s->n);
+	uint32_t *location = sp_columns_capacity(out, "location", SP_COLUMN_U32, s->n);
+	uint32_t *bucket = sp_columns_capacity(out, "bucket", SP_COLUMN_U32, s->n);
+	uint32_t *path = sp_columns_capacity(out, "path", SP_COLUMN_U32, s->n);
+	uint32_t *samples = sp_columns_capacity(out, "looks", SP_COLUMN_U32, s->n);
 	float *state[SP_SAMPLE_STATES];
 	size_t i;
 	int k;
 
 	for (k = 0; k < SP_SAMPLE_STATES; k++)
-		state[k] = sp_columns_room(out, names[k], SP_COLUMN_F32, s->n);
+		state[k] = sp_columns_capacity(out, names[k], SP_COLUMN_F32, s->n);
 	if (sp_columns_failed(out))
 		return -1;
 	for (i = 0; i < s->n; i++) {
@@ -109,7 +111,7 @@ static int put_rows(const struct states *s, struct sp_columns *out)
 		location[i] = s->rows[i].location;
 		bucket[i] = s->rows[i].bucket;
 		path[i] = r->region ? r->region : SP_NONE; /* the root is not a function */
-		looks[i] = r->events;
+		samples[i] = r->events;
 		for (k = 0; k < SP_SAMPLE_STATES; k++)
 			state[k][i] = s->rows[i].state[k];
 	}

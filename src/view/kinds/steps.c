@@ -11,7 +11,7 @@
 #include "view/span.h"
 
 static const double S = 1e-9;
-enum { MOST_TASKS = 1000 }; /* maximum number of tasks without the parameter rows */
+enum { MAX_TASKS = 1000 }; /* maximum number of tasks without the parameter rows */
 
 struct step {
 	uint64_t begin, end, n, ran;
@@ -20,7 +20,7 @@ struct step {
 
 struct steps {
 	struct step *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	bool failed;
 };
 
@@ -28,7 +28,7 @@ static void add(void *arg, uint32_t task, uint64_t begin, uint64_t end, uint64_t
 {
 	struct steps *k = arg;
 
-	if (!sp_grow(&k->p, k->n, &k->room, sizeof(*k->p))) {
+	if (!sp_grow(&k->p, k->n, &k->capacity, sizeof(*k->p))) {
 		k->failed = true;
 		return;
 	}
@@ -37,11 +37,11 @@ static void add(void *arg, uint32_t task, uint64_t begin, uint64_t end, uint64_t
 
 static int put_rows(const struct steps *k, struct sp_columns *out)
 {
-	uint32_t *task = sp_columns_room(out, "task", SP_COLUMN_U32, k->n);
-	double *begin = sp_columns_room(out, "begin", SP_COLUMN_F64, k->n);
-	double *end = sp_columns_room(out, "end", SP_COLUMN_F64, k->n);
-	uint32_t *steps = sp_columns_room(out, "steps", SP_COLUMN_U32, k->n);
-	float *busy = sp_columns_room(out, "busy", SP_COLUMN_F32, k->n);
+	uint32_t *task = sp_columns_capacity(out, "task", SP_COLUMN_U32, k->n);
+	double *begin = sp_columns_capacity(out, "begin", SP_COLUMN_F64, k->n);
+	double *end = sp_columns_capacity(out, "end", SP_COLUMN_F64, k->n);
+	uint32_t *steps = sp_columns_capacity(out, "steps", SP_COLUMN_U32, k->n);
+	float *busy = sp_columns_capacity(out, "busy", SP_COLUMN_F32, k->n);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -86,7 +86,7 @@ int sp_view_steps(const struct sp_viewed *v, const struct sp_view_query *q, stru
 	asked.end = span.end;
 	asked.pixels = span.pixels;
 	if (!q->rows)
-		end = MOST_TASKS;
+		end = MAX_TASKS;
 	for (task = 0; task < v->m->n_tasks && rc == 0 && !k.failed; task++) {
 		if (q->process != SP_NONE && v->m->tasks[task].process != q->process)
 			continue;

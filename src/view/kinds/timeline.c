@@ -12,9 +12,9 @@
 
 static const double S = 1e-9;
 static void add(void *arg, uint32_t depth, uint64_t begin, uint64_t end, uint64_t calls, uint64_t busy, uint32_t region,
-                uint64_t most)
+                uint64_t longest)
 {
-	sp_pen_add(arg, depth, begin, end, calls, busy, region, most);
+	sp_pen_add(arg, depth, begin, end, calls, busy, region, longest);
 }
 
 /* ---- samples: functions are entered and left when they are first and last found ---- */
@@ -29,7 +29,7 @@ struct open_calls {
 	const struct sp_span *span;
 	struct sp_pen *pen;
 	struct open_call *p; /* owned; index: depth */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void leave(struct open_calls *o, uint64_t now)
@@ -57,7 +57,7 @@ static int go_to(struct open_calls *o, uint32_t path, uint64_t now)
 	for (; o->n && o->p[o->n - 1].path != at; at = paths[at].parent)
 		leave(o, now);
 	for (k = o->n; k < depth; k++)
-		if (!sp_grow(&o->p, k, &o->room, sizeof(*o->p)))
+		if (!sp_grow(&o->p, k, &o->capacity, sizeof(*o->p)))
 			return -1;
 	for (at = path, k = depth; k > o->n; at = paths[at].parent)
 		o->p[--k] = (struct open_call){at, now};
@@ -66,8 +66,8 @@ static int go_to(struct open_calls *o, uint32_t path, uint64_t now)
 }
 
 /* Draws the calls that overlap the span, with their full length. Returns 0, or -1: no memory. */
-static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct sp_looks *l,
-                      const struct sp_span *span)
+static int draw_samples(struct sp_pen *pen, const struct sp_model *m, const struct sp_view_samples *l,
+                        const struct sp_span *span)
 {
 	struct open_calls o = {.m = m, .span = span, .pen = pen};
 	uint32_t path = 0;
@@ -80,8 +80,8 @@ static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct
 		if (l->path[k] != path)
 			rc = go_to(&o, path = l->path[k], l->time[k]);
 		/* what the thread did until the next sample is unknown */
-		if (rc == 0 && (k + 1 == l->n || sp_looks_until(l, k) < l->time[k + 1]))
-			rc = go_to(&o, path = 0, sp_looks_until(l, k));
+		if (rc == 0 && (k + 1 == l->n || sp_view_samples_until(l, k) < l->time[k + 1]))
+			rc = go_to(&o, path = 0, sp_view_samples_until(l, k));
 	}
 	while (o.n)
 		leave(&o, l->end);
@@ -91,12 +91,12 @@ static int draw_looks(struct sp_pen *pen, const struct sp_model *m, const struct
 
 static int put_rows(const struct sp_pen *p, struct sp_columns *out)
 {
-	double *begin = sp_columns_room(out, "begin", SP_COLUMN_F64, p->n_rows);
-	double *end = sp_columns_room(out, "end", SP_COLUMN_F64, p->n_rows);
-	uint32_t *depth = sp_columns_room(out, "depth", SP_COLUMN_U32, p->n_rows);
-	uint32_t *region = sp_columns_room(out, "region", SP_COLUMN_U32, p->n_rows);
-	uint32_t *calls = sp_columns_room(out, "calls", SP_COLUMN_U32, p->n_rows);
-	float *busy = sp_columns_room(out, "busy", SP_COLUMN_F32, p->n_rows);
+	double *begin = sp_columns_capacity(out, "begin", SP_COLUMN_F64, p->n_rows);
+	double *end = sp_columns_capacity(out, "end", SP_COLUMN_F64, p->n_rows);
+	uint32_t *depth = sp_columns_capacity(out, "depth", SP_COLUMN_U32, p->n_rows);
+	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, p->n_rows);
+	uint32_t *calls = sp_columns_capacity(out, "calls", SP_COLUMN_U32, p->n_rows);
+	float *busy = sp_columns_capacity(out, "busy", SP_COLUMN_F32, p->n_rows);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -116,7 +116,7 @@ static int put_rows(const struct sp_pen *p, struct sp_columns *out)
 
 int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
-	const struct sp_looks *looks = NULL;
+	const struct sp_view_samples *samples = NULL;
 	struct sp_lod *p = NULL;
 	struct sp_span span;
 	struct sp_pen pen;
@@ -126,11 +126,12 @@ int sp_view_timeline(const struct sp_viewed *v, const struct sp_view_query *q, s
 		return -1;
 	if (q->location == SP_NONE)
 		return sp_fail(e, EINVAL, "a time line is that of one location: location is missing");
-	if (sp_looks_stand(v->m, q->location) ? sp_view_looks(v, q->location, &looks, e) : sp_view_lod(v, &p, e))
+	if (sp_view_samples_only(v->m, q->location) ? sp_view_samples_of(v, q->location, &samples, e)
+	                                            : sp_view_lod(v, &p, e))
 		return -1;
 	sp_pen_begin(&pen, span.begin, span.end, span.pixels, q->levels ? q->levels : SP_SPAN_LEVELS);
-	rc = looks ? draw_looks(&pen, v->m, looks, &span)
-	           : sp_lod_draw(p, q->location, span.begin, span.end, pen.pixel, add, &pen, e);
+	rc = samples ? draw_samples(&pen, v->m, samples, &span)
+	             : sp_lod_draw(p, q->location, span.begin, span.end, pen.pixel, add, &pen, e);
 	if (rc == 0 && (sp_pen_end(&pen) || put_rows(&pen, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "depth", pen.depth);

@@ -13,7 +13,7 @@
 #include "view/select.h"
 
 static const double S = 1e-9;
-#define MOST_PATHS 200000
+#define MAX_PATHS 200000
 
 struct key {
 	double incl;
@@ -96,9 +96,9 @@ static void swap(struct key *a, struct key *b)
 	*b = was;
 }
 
-/* Moves the first `most` of n keys to the front, in any order: Hoare's selection, which usually halves the rest in each
+/* Moves the first `max` of n keys to the front, in any order: Hoare's selection, which usually halves the rest in each
  * round. Falls back to sorting if it does not. */
-static void select_first(struct key *keys, size_t n, size_t most)
+static void select_first(struct key *keys, size_t n, size_t max)
 {
 	size_t first = 0, last = n - 1, i, k, rounds = 0;
 
@@ -119,7 +119,7 @@ static void select_first(struct key *keys, size_t n, size_t most)
 			swap(&keys[i++], &keys[k--]);
 		}
 		/* all keys differ: [first, k] come before those after k */
-		if (most <= k)
+		if (max <= k)
 			last = k;
 		else
 			first = k + 1;
@@ -214,18 +214,18 @@ static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *ou
 {
 	const size_t n = t->places[0].below;
 
-	r->parent = sp_columns_room(out, "parent", SP_COLUMN_U32, n);
-	r->region = sp_columns_room(out, "region", SP_COLUMN_U32, n);
-	r->visits = sp_columns_room(out, "visits", SP_COLUMN_F64, n);
-	r->incl = sp_columns_room(out, "incl", SP_COLUMN_F64, n);
-	r->excl = sp_columns_room(out, "excl", SP_COLUMN_F64, n);
-	r->hidden = sp_columns_room(out, "hidden", SP_COLUMN_U32, n);
-	r->path = sp_columns_room(out, "path", SP_COLUMN_U32, n);
-	r->resumed = t->s->resumed ? sp_columns_room(out, "resumed", SP_COLUMN_F64, n) : NULL;
-	r->label = t->s->labels ? sp_columns_room(out, "label", SP_COLUMN_U32, n) : NULL;
-	r->base_visits = t->s->base ? sp_columns_room(out, "base_visits", SP_COLUMN_F64, n) : NULL;
-	r->base_incl = t->s->base ? sp_columns_room(out, "base_incl", SP_COLUMN_F64, n) : NULL;
-	r->base_excl = t->s->base ? sp_columns_room(out, "base_excl", SP_COLUMN_F64, n) : NULL;
+	r->parent = sp_columns_capacity(out, "parent", SP_COLUMN_U32, n);
+	r->region = sp_columns_capacity(out, "region", SP_COLUMN_U32, n);
+	r->visits = sp_columns_capacity(out, "visits", SP_COLUMN_F64, n);
+	r->incl = sp_columns_capacity(out, "incl", SP_COLUMN_F64, n);
+	r->excl = sp_columns_capacity(out, "excl", SP_COLUMN_F64, n);
+	r->hidden = sp_columns_capacity(out, "hidden", SP_COLUMN_U32, n);
+	r->path = sp_columns_capacity(out, "path", SP_COLUMN_U32, n);
+	r->resumed = t->s->resumed ? sp_columns_capacity(out, "resumed", SP_COLUMN_F64, n) : NULL;
+	r->label = t->s->labels ? sp_columns_capacity(out, "label", SP_COLUMN_U32, n) : NULL;
+	r->base_visits = t->s->base ? sp_columns_capacity(out, "base_visits", SP_COLUMN_F64, n) : NULL;
+	r->base_incl = t->s->base ? sp_columns_capacity(out, "base_incl", SP_COLUMN_F64, n) : NULL;
+	r->base_excl = t->s->base ? sp_columns_capacity(out, "base_excl", SP_COLUMN_F64, n) : NULL;
 	return sp_columns_failed(out) ? -1 : 0;
 }
 
@@ -344,7 +344,7 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 	if (rc == 0 && q->metric)
 		rc = weigh(&t, v, q, e);
-	if (rc == 0 && (find(&t) || arrange(&t, q->limit ? q->limit : MOST_PATHS) || make_rows(&t, &r, out)))
+	if (rc == 0 && (find(&t) || arrange(&t, q->limit ? q->limit : MAX_PATHS) || make_rows(&t, &r, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	if (rc == 0) {
 		sp_selected_meta(&s, out);

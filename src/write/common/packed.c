@@ -16,7 +16,7 @@ static bool ends_with_gz(const char *path)
 
 #ifdef SP_HAVE_ZLIB
 enum {
-	ROOM = 1 << 16,
+	CAPACITY = 1 << 16,
 	GZIP = 16,
 	LEVEL = 4 /* takes much less time than the default, 6, and makes slightly larger files */
 };
@@ -24,7 +24,7 @@ enum {
 struct packing {
 	struct sp_out_packer packer;
 	z_stream z;
-	unsigned char room[ROOM];
+	unsigned char buffer[CAPACITY];
 };
 
 /* Compresses n bytes, at most SP_OUT_BUFFER. */
@@ -35,10 +35,10 @@ static void put(struct sp_out *o, char *p, size_t n, bool last)
 	k->z.next_in = (unsigned char *)p;
 	k->z.avail_in = (uInt)n;
 	do {
-		k->z.next_out = k->room;
-		k->z.avail_out = ROOM;
+		k->z.next_out = k->buffer;
+		k->z.avail_out = CAPACITY;
 		deflate(&k->z, last ? Z_FINISH : Z_NO_FLUSH); /* can fail only if its state is damaged */
-		sp_out_raw(o, (const char *)k->room, ROOM - k->z.avail_out);
+		sp_out_raw(o, (const char *)k->buffer, CAPACITY - k->z.avail_out);
 	} while (k->z.avail_out == 0);
 }
 

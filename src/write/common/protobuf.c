@@ -7,19 +7,19 @@
 enum wire { VARINT = 0, FIXED64 = 1, LENGTH = 2 };
 enum { LENGTH_BYTES = 4, KEY_BYTES = 5 };
 
-static char *room(struct sp_proto *k, size_t n)
+static char *reserve(struct sp_proto *k, size_t n)
 {
 	if (k->failed)
 		return NULL;
-	if (k->n + n > k->room) {
-		const size_t more = 2 * k->room + n + 256;
+	if (k->n + n > k->capacity) {
+		const size_t more = 2 * k->capacity + n + 256;
 		char *larger = realloc(k->p, more);
 		if (!larger) {
 			k->failed = true;
 			return NULL;
 		}
 		k->p = larger;
-		k->room = more;
+		k->capacity = more;
 	}
 	return k->p + k->n;
 }
@@ -31,7 +31,7 @@ static char *key(char *p, unsigned field, enum wire wire)
 
 void sp_proto_number(struct sp_proto *k, uint64_t v)
 {
-	char *p = room(k, SP_PROTO_VARINT);
+	char *p = reserve(k, SP_PROTO_VARINT);
 
 	if (p)
 		k->n = (size_t)(sp_proto_varint(p, v) - k->p);
@@ -39,7 +39,7 @@ void sp_proto_number(struct sp_proto *k, uint64_t v)
 
 void sp_proto_uint(struct sp_proto *k, unsigned field, uint64_t v)
 {
-	char *p = room(k, KEY_BYTES + SP_PROTO_VARINT);
+	char *p = reserve(k, KEY_BYTES + SP_PROTO_VARINT);
 
 	if (p)
 		k->n = (size_t)(sp_proto_varint(key(p, field, VARINT), v) - k->p);
@@ -48,7 +48,7 @@ void sp_proto_uint(struct sp_proto *k, unsigned field, uint64_t v)
 /* Little-endian on every machine. */
 void sp_proto_fixed(struct sp_proto *k, unsigned field, uint64_t v)
 {
-	char *p = room(k, KEY_BYTES + sizeof v);
+	char *p = reserve(k, KEY_BYTES + sizeof v);
 
 	if (!p)
 		return;
@@ -70,7 +70,7 @@ void sp_proto_text(struct sp_proto *k, unsigned field, struct sp_str s)
 {
 	static const char instead[] = {'\xef', '\xbf', '\xbd'};
 	const size_t from = sp_proto_open(k, field);
-	char *p = room(k, sizeof instead * s.n);
+	char *p = reserve(k, sizeof instead * s.n);
 
 	if (!p)
 		return;
@@ -85,7 +85,7 @@ void sp_proto_text(struct sp_proto *k, unsigned field, struct sp_str s)
 
 size_t sp_proto_open(struct sp_proto *k, unsigned field)
 {
-	char *p = room(k, KEY_BYTES + LENGTH_BYTES);
+	char *p = reserve(k, KEY_BYTES + LENGTH_BYTES);
 
 	if (p)
 		k->n = (size_t)(key(p, field, LENGTH) - k->p) + LENGTH_BYTES;

@@ -21,7 +21,7 @@ static inline char *sp_proto_varint(char *p, uint64_t v)
 /* A message under construction. All bytes zero: an empty message. */
 struct sp_proto {
 	char *p; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 	bool failed; /* no memory; everything that was added afterwards is missing */
 };
 

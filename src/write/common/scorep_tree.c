@@ -66,11 +66,11 @@ static int by_path(const void *x, const void *y)
 	return a->follower < b->follower ? -1 : a->follower > b->follower;
 }
 
-static int add_share(struct sp_cube_tree *t, size_t *room, uint32_t path, uint32_t follower)
+static int add_share(struct sp_cube_tree *t, size_t *capacity, uint32_t path, uint32_t follower)
 {
-	if (t->n_shares == *room) {
-		*room = 2 * *room + 64;
-		struct sp_cube_share *grown = realloc(t->shares, *room * sizeof *grown);
+	if (t->n_shares == *capacity) {
+		*capacity = 2 * *capacity + 64;
+		struct sp_cube_share *grown = realloc(t->shares, *capacity * sizeof *grown);
 		if (!grown)
 			return -1;
 		t->shares = grown;
@@ -80,14 +80,14 @@ static int add_share(struct sp_cube_tree *t, size_t *room, uint32_t path, uint32
 }
 
 /* Adds the path as a follower of all early paths whose calls continued in it after further parameters were set. */
-static int follow(struct sp_cube_tree *t, size_t *room, const struct early *early, size_t n, uint32_t path)
+static int follow(struct sp_cube_tree *t, size_t *capacity, const struct early *early, size_t n, uint32_t path)
 {
 	const struct sp_path *p = &t->m->paths[path];
 
 	for (uint32_t i = p->parameter; i != SP_NONE; i = t->m->parameter_values[i].before) {
 		const struct early key = {p->parent, p->region, t->m->parameter_values[i].before, 0};
 		const struct early *found = bsearch(&key, early, n, sizeof key, by_place);
-		if (found && add_share(t, room, found->path, path))
+		if (found && add_share(t, capacity, found->path, path))
 			return -1;
 	}
 	return 0;
@@ -96,7 +96,7 @@ static int follow(struct sp_cube_tree *t, size_t *room, const struct early *earl
 static int find_shares(struct sp_cube_tree *t, const struct sp_value *totals)
 {
 	const struct sp_model *m = t->m;
-	size_t n = 0, room = 0;
+	size_t n = 0, capacity = 0;
 
 	if (!m->n_parameter_values)
 		return 0;
@@ -110,7 +110,7 @@ static int find_shares(struct sp_cube_tree *t, const struct sp_value *totals)
 	int rc = 0;
 	for (uint32_t p = 1; p < m->n_paths && rc == 0; p++)
 		if (totals[p].visits || totals[p].resumed)
-			rc = follow(t, &room, early, n, p);
+			rc = follow(t, &capacity, early, n, p);
 	free(early);
 	if (t->n_shares)
 		qsort(t->shares, t->n_shares, sizeof *t->shares, by_path);

@@ -58,7 +58,7 @@ static void put_wait(struct sp_out *out, const struct sp_lock_wait *w)
 	         truth(w->news), w->since);
 }
 
-static void put_circle(struct sp_out *out, const struct sp_lock_circle *c)
+static void put_circle(struct sp_out *out, const struct sp_lock_cycle *c)
 {
 	sp_out_byte(out, '{');
 	sp_json_index(out, "process", c->process);
@@ -82,9 +82,9 @@ void sp_json_waits(struct sp_out *out, const struct sp_model *m)
 		put_wait(out, &m->lock_waits[i]);
 	}
 	sp_out_text(out, "],\n\"deadlocks\":[");
-	for (size_t i = 0; i < m->n_lock_circles; i++) {
+	for (size_t i = 0; i < m->n_lock_cycles; i++) {
 		sp_out_text(out, i ? ",\n" : "\n");
-		put_circle(out, &m->lock_circles[i]);
+		put_circle(out, &m->lock_cycles[i]);
 	}
 	sp_out_byte(out, ']');
 }

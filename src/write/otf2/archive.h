@@ -52,7 +52,7 @@ struct sp_otf2_waits {
 	struct sp_otf2_wait {
 		uint64_t begin, inner; /* ns; inner: time of waits within it */
 	} * open;                      /* owned; outstanding waits, the innermost last */
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t metrics[2]; /* time of waits, and number of waits; SP_NONE: not in the model */
 };
 
@@ -221,7 +221,7 @@ static inline bool sp_otf2_has_mpi(const struct sp_model *m)
 {
 	return m->n_comms || m->n_groups || m->n_worlds;
 }
-/* References must be written in order, so sp_otf2_define_places() calls these two functions at different points. */
+/* References must be written in order, so sp_otf2_define_locations() calls these two functions at different points. */
 void sp_otf2_define_ranks(struct sp_otf2 *a); /* all ranks, and groups of ranks */
 void sp_otf2_define_comms(struct sp_otf2 *a); /* communicators, windows, topologies */
 /* Call after the last event: finds the ranks that the archive needs. */
@@ -241,10 +241,10 @@ void sp_otf2_define_waits(struct sp_otf2 *a); /* regions of waits, after those o
 void sp_otf2_define_locks(struct sp_otf2 *a); /* names of locks, after the processes */
 
 /* Write global definitions; on an error the archive fails. */
-void sp_otf2_define_places(struct sp_otf2 *a);  /* machines, processes, threads, and groups of them */
-void sp_otf2_define_code(struct sp_otf2 *a);    /* regions, groups of regions, metrics, parameters, call paths */
-void sp_otf2_define_mpi(struct sp_otf2 *a);     /* ranks, communicators, windows; after the places */
-void sp_otf2_define_samples(struct sp_otf2 *a); /* after the regions */
+void sp_otf2_define_locations(struct sp_otf2 *a); /* machines, processes, threads, and groups of them */
+void sp_otf2_define_code(struct sp_otf2 *a);      /* regions, groups of regions, metrics, parameters, call paths */
+void sp_otf2_define_mpi(struct sp_otf2 *a);       /* ranks, communicators, windows; after the places */
+void sp_otf2_define_samples(struct sp_otf2 *a);   /* after the regions */
 void sp_otf2_define_io(struct sp_otf2 *a);
 
 #endif

@@ -182,12 +182,12 @@ int sp_otf2_io(struct sp_otf2 *a, OTF2_EvtWriter *w, uint32_t location, const st
 }
 
 /* Paths are files; names of pipes, sockets and the like belong only to the handle. */
-static OTF2_IoFileRef handle_file(struct sp_otf2 *a, const struct sp_io_handle *h, bool *directory, size_t room)
+static OTF2_IoFileRef handle_file(struct sp_otf2 *a, const struct sp_io_handle *h, bool *directory, size_t capacity)
 {
 	if (!h->path.n || (h->path.p[0] != '/' && !h->mpi))
 		return OTF2_UNDEFINED_IO_FILE;
 	uint32_t ref = file_of(a, h->path);
-	if (ref < room && (h->flags & O_DIRECTORY) && (h->flags & O_TMPFILE) != O_TMPFILE)
+	if (ref < capacity && (h->flags & O_DIRECTORY) && (h->flags & O_TMPFILE) != O_TMPFILE)
 		directory[ref] = true;
 	return ref;
 }
@@ -240,8 +240,8 @@ static void define_handle(struct sp_otf2 *a, OTF2_IoHandleRef ref, OTF2_IoFileRe
 void sp_otf2_define_io(struct sp_otf2 *a)
 {
 	const struct sp_model *m = a->m;
-	const size_t room = a->files.n + a->n_handles;
-	bool *directory = sp_arena_zalloc(&a->arena, room, sizeof *directory);
+	const size_t capacity = a->files.n + a->n_handles;
+	bool *directory = sp_arena_zalloc(&a->arena, capacity, sizeof *directory);
 	OTF2_IoFileRef *files = sp_arena_zalloc(&a->arena, a->n_handles, sizeof *files);
 
 	if (!directory || !files) {
@@ -250,7 +250,7 @@ void sp_otf2_define_io(struct sp_otf2 *a)
 	}
 	for (uint32_t ref = 0; ref < a->n_handles; ref++) {
 		const struct sp_io_handle *h = &m->io_handles[a->handle_order[ref]];
-		files[ref] = handle_file(a, h, directory, room);
+		files[ref] = handle_file(a, h, directory, capacity);
 		a->mpi_io |= h->mpi;
 		a->posix_io |= !h->mpi;
 	}

@@ -143,7 +143,7 @@ static int define(struct sp_otf2 *a)
 	if (length < a->last)
 		length = a->last;
 	OTF2_GlobalDefWriter_WriteClockProperties(a->defs, 1000000000, 0, length + 1, a->m->begin_ns);
-	sp_otf2_define_places(a);
+	sp_otf2_define_locations(a);
 	sp_otf2_define_code(a);
 	sp_otf2_define_io(a);
 	return a->failed ? -1 : 0;

@@ -110,7 +110,7 @@ static int begin(struct sp_otf2 *a, OTF2_EvtWriter *w, const struct sp_event *ev
 {
 	struct sp_otf2_waits *x = &a->waits;
 
-	if (!sp_grow(&x->open, x->n, &x->room, sizeof *x->open))
+	if (!sp_grow(&x->open, x->n, &x->capacity, sizeof *x->open))
 		return sp_otf2_fail_memory(a);
 	x->open[x->n++] = (struct sp_otf2_wait){.begin = ev->time};
 	if (ev->id != SP_NONE)

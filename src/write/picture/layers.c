@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MOST_POINTS: takes some seconds and some hundred MiB; a larger picture would be unreadable. */
-enum { SWEEPS = 24, MOVES = 60, SEEN = 1, DONE = 2, MOST_POINTS = 1000000 };
+/* MAX_POINTS: takes some seconds and some hundred MiB; a larger picture would be unreadable. */
+enum { SWEEPS = 24, MOVES = 60, SEEN = 1, DONE = 2, MAX_POINTS = 1000000 };
 
 /* A node, or a point of an edge that passes a layer; the points of one edge are contiguous. */
 struct item {
@@ -169,7 +169,7 @@ static int make_items(struct work *w)
 		return -1;
 	for (size_t i = 0; i < l->n_edges; i++)
 		points += w->items[lower_of(&l->edges[i])].layer - w->items[upper_of(&l->edges[i])].layer - 1;
-	if (points > MOST_POINTS)
+	if (points > MAX_POINTS)
 		return 1;
 	struct item *all = sp_arena_zalloc(&l->arena, l->n_nodes + points + 1, sizeof(*all));
 	w->links = sp_arena_zalloc(&l->arena, l->n_edges + points + 1, sizeof(*w->links));
@@ -342,7 +342,7 @@ struct pool {
 	uint32_t n;
 };
 
-static double apart(const struct work *w, const struct item *a, const struct item *b)
+static double distance(const struct work *w, const struct item *a, const struct item *b)
 {
 	return (a->w + b->w) / 2 + w->l->gap;
 }
@@ -357,7 +357,7 @@ static void settle(struct work *w, uint32_t layer, struct pool *pools)
 		const double weight = x->w > 2 ? 1 : 4; /* long edges should be straight */
 
 		if (k)
-			offset += apart(w, &w->items[w->layers[layer][k - 1]], x);
+			offset += distance(w, &w->items[w->layers[layer][k - 1]], x);
 		x->key = offset;
 		pools[n++] = (struct pool){(x->want - offset) * weight, weight, 1};
 		while (n > 1 && pools[n - 2].sum / pools[n - 2].weight > pools[n - 1].sum / pools[n - 1].weight) {

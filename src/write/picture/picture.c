@@ -114,7 +114,7 @@ void sp_shown_close(struct sp_shown *s)
 	free(s->owned);
 }
 
-bool sp_own(const struct sp_region *r)
+bool sp_is_own_code(const struct sp_region *r)
 {
 	return r->kind == SP_REGION_PYTHON && r->module.n && r->file.n && r->file.p[0] == '/' &&
 	       !strstr(r->file.p, "/site-packages/") && !strstr(r->file.p, "/dist-packages/") &&

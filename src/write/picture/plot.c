@@ -12,8 +12,8 @@
 
 enum {
 	ROW = 18,       /* px */
-	MOST_ROWS = 40, /* limit if the height is not given */
-	ROOM = 1024     /* limit in any case */
+	MAX_ROWS = 40,  /* limit if the height is not given */
+	CAPACITY = 1024 /* limit in any case */
 };
 static const double LEAST = 3; /* px; narrower boxes are combined */
 
@@ -64,18 +64,18 @@ static int draw_boxes(struct sp_plot *p, struct sp_plot_tree *t, const struct sp
 
 int sp_plot_boxes(struct sp_plot *p)
 {
-	const double room = p->o->height - sp_svg_top(&p->o->of) - SP_SVG_MARGIN - 2 * SP_SVG_LEGEND_ROW - 10;
-	double least[ROOM], rows = p->o->height > 0 ? floor(room / ROW) : MOST_ROWS;
+	const double capacity = p->o->height - sp_svg_top(&p->o->of) - SP_SVG_MARGIN - 2 * SP_SVG_LEGEND_ROW - 10;
+	double least[CAPACITY], rows = p->o->height > 0 ? floor(capacity / ROW) : MAX_ROWS;
 	struct sp_plot_tree t;
 	struct sp_legend l;
 	int rc;
 
 	if (rows < 2)
 		return sp_fail(p->e, 0, "a height of %.0f has no room for two rows of boxes", p->o->height);
-	for (int i = 0; i < ROOM; i++)
+	for (int i = 0; i < CAPACITY; i++)
 		least[i] = LEAST / (p->o->width - 2 * SP_SVG_MARGIN);
 	sp_legend_init(&l);
-	rc = sp_plot_tree_open(&t, p, (uint32_t)fmin(rows, ROOM), least);
+	rc = sp_plot_tree_open(&t, p, (uint32_t)fmin(rows, CAPACITY), least);
 	if (rc == 0 && sp_plot_legend(&l, &t, p->m))
 		rc = sp_fail(p->e, ENOMEM, "out of memory");
 	if (rc == 0)
@@ -172,22 +172,22 @@ static int draw_sunburst(struct sp_plot *p, struct sp_plot_tree *t, const struct
 
 int sp_plot_sunburst(struct sp_plot *p)
 {
-	enum { MOST_RINGS = 12 };
+	enum { MAX_RINGS = 12 };
 	const double top = sp_svg_top(&p->o->of), foot = 2 * SP_SVG_LEGEND_ROW + 10 + SP_SVG_MARGIN;
 	const double height = p->o->height > 0 ? p->o->height : top + fmin(p->o->width, 900) - 2 * SP_SVG_MARGIN + foot;
 	const double radius = fmin(p->o->width - 2 * SP_SVG_MARGIN, height - top - foot) / 2;
-	struct rings r = {p->o->width / 2, top + radius, 36, (radius - 36) / MOST_RINGS};
-	double least[MOST_RINGS];
+	struct rings r = {p->o->width / 2, top + radius, 36, (radius - 36) / MAX_RINGS};
+	double least[MAX_RINGS];
 	struct sp_plot_tree t;
 	struct sp_legend l;
 	int rc;
 
 	if (r.ring < 8)
 		return sp_fail(p->e, 0, "%.0f by %.0f is too small for a sunburst", p->o->width, height);
-	for (int i = 0; i < MOST_RINGS; i++)
+	for (int i = 0; i < MAX_RINGS; i++)
 		least[i] = LEAST / (2 * M_PI * (r.hole + (i + 0.5) * r.ring));
 	sp_legend_init(&l);
-	rc = sp_plot_tree_open(&t, p, MOST_RINGS, least);
+	rc = sp_plot_tree_open(&t, p, MAX_RINGS, least);
 	if (rc == 0 && sp_plot_legend(&l, &t, p->m))
 		rc = sp_fail(p->e, ENOMEM, "out of memory");
 	if (rc == 0) {

@@ -34,7 +34,7 @@ struct sp_plot_box {
 struct sp_plot_tree {
 	struct sp_shown shown;
 	struct sp_plot_box *boxes; /* owned; callers before their callees */
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t depth; /* number of rows */
 	double total;   /* ns of the whole */
 };

@@ -31,9 +31,9 @@ struct balance {
 	struct sp_balance_report r;
 	uint32_t regions[FUNCTIONS];
 	struct sp_colour colours[PARTS];
-	size_t n;       /* number of functions */
-	double *values; /* owned; PARTS + 1 for each unit: functions, the others, the sum */
-	double most;    /* maximum over all units */
+	size_t n;         /* number of functions */
+	double *values;   /* owned; PARTS + 1 for each unit: functions, the others, the sum */
+	double max_value; /* maximum over all units */
 	struct sp_spread spreads[PARTS + 1];
 	uint32_t bars, each; /* each: number of units in a bar */
 	double y, height;    /* of the bars */
@@ -137,7 +137,7 @@ static int gather(struct balance *b)
 	for (uint32_t u = 0; u < b->r.n_units; u++)
 		for (int k = 0; k <= PARTS; k++)
 			sp_spread_add(&b->spreads[k], u, of_unit(b, u)[k]);
-	b->most = b->spreads[PARTS].max > 0 ? b->spreads[PARTS].max : 1;
+	b->max_value = b->spreads[PARTS].max > 0 ? b->spreads[PARTS].max : 1;
 	free(part_of);
 	free(unit_of);
 	return 0;
@@ -166,32 +166,32 @@ static uint32_t number(const struct balance *b, uint32_t unit)
 }
 
 /* The name of a unit: "rank 3", "MainThread". */
-static void unit_name(const struct balance *b, uint32_t unit, char *text, size_t room)
+static void unit_name(const struct balance *b, uint32_t unit, char *text, size_t capacity)
 {
 	const struct sp_model *m = b->p->m;
 	const struct sp_location *l = &m->locations[b->r.units[unit]];
 	char name[4 * 40 + 4];
 
 	if (b->r.over != SP_OVER_THREADS || l->name.n == 0) {
-		snprintf(text, room, "%s %" PRIu32, word(b), number(b, unit));
+		snprintf(text, capacity, "%s %" PRIu32, word(b), number(b, unit));
 		return;
 	}
 	sp_shorten(name, l->name, 40);
 	if (m->processes[l->process].rank != SP_NONE)
-		snprintf(text, room, "rank %" PRIu32 " %s", m->processes[l->process].rank, name);
+		snprintf(text, capacity, "rank %" PRIu32 " %s", m->processes[l->process].rank, name);
 	else if (m->n_processes > 1)
-		snprintf(text, room, "process %" PRIu32 " %s", l->process, name);
+		snprintf(text, capacity, "process %" PRIu32 " %s", l->process, name);
 	else
-		snprintf(text, room, "%s", name);
+		snprintf(text, capacity, "%s", name);
 }
 
 /* The name if the kind of unit is clear. */
-static void short_name(const struct balance *b, uint32_t unit, char *text, size_t room)
+static void short_name(const struct balance *b, uint32_t unit, char *text, size_t capacity)
 {
 	if (b->r.over == SP_OVER_THREADS)
-		unit_name(b, unit, text, room);
+		unit_name(b, unit, text, capacity);
 	else
-		snprintf(text, room, "%" PRIu32, number(b, unit));
+		snprintf(text, capacity, "%" PRIu32, number(b, unit));
 }
 
 static struct sp_str part_name(const struct balance *b, size_t part)
@@ -201,11 +201,11 @@ static struct sp_str part_name(const struct balance *b, size_t part)
 }
 
 /* The distance of axis lines: a round number, so that there are three to seven lines. */
-static double axis_step(double most)
+static double axis_step(double max_value)
 {
-	const double ten = pow(10, floor(log10(most / 3)));
+	const double ten = pow(10, floor(log10(max_value / 3)));
 
-	return most / ten >= 15 ? 5 * ten : most / ten >= 7 ? 2 * ten : ten;
+	return max_value / ten >= 15 ? 5 * ten : max_value / ten >= 7 ? 2 * ten : ten;
 }
 
 static void draw_axis(struct balance *b, struct sp_svg *s)
@@ -213,10 +213,10 @@ static void draw_axis(struct balance *b, struct sp_svg *s)
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme),
 	                       faint = sp_mixed(sp_paper(s->theme), ink, 0.18);
 
-	const double step = axis_step(b->most);
+	const double step = axis_step(b->max_value);
 
-	for (int i = 0; i * step <= b->most * (1 + 1e-9); i++) {
-		const double y = b->y + b->height * (1 - i * step / b->most);
+	for (int i = 0; i * step <= b->max_value * (1 + 1e-9); i++) {
+		const double y = b->y + b->height * (1 - i * step / b->max_value);
 		char time[SP_TIME_TEXT];
 
 		sp_time_text(time, i * step);
@@ -229,8 +229,8 @@ static void draw_axis(struct balance *b, struct sp_svg *s)
 static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_t to, double x, double w)
 {
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme);
-	const double gap = w > 6 ? 1 : w * 0.15, scale = b->height / b->most;
-	double y = b->y + b->height, least = INFINITY, most = 0;
+	const double gap = w > 6 ? 1 : w * 0.15, scale = b->height / b->max_value;
+	double y = b->y + b->height, least = INFINITY, max_value = 0;
 	char tip[SP_PLOT_TIP], name[4 * 200 + 4], time[SP_TIME_TEXT], unit[256];
 
 	unit_name(b, from, unit, sizeof unit);
@@ -255,18 +255,18 @@ static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_
 	}
 	for (uint32_t u = from; u < to; u++) {
 		least = fmin(least, of_unit(b, u)[PARTS]);
-		most = fmax(most, of_unit(b, u)[PARTS]);
+		max_value = fmax(max_value, of_unit(b, u)[PARTS]);
 	}
 	if (to - from > 1)
-		sp_svg_line(s, x + w / 2, b->y + b->height - least * scale, x + w / 2, b->y + b->height - most * scale,
-		            ink, 1);
+		sp_svg_line(s, x + w / 2, b->y + b->height - least * scale, x + w / 2,
+		            b->y + b->height - max_value * scale, ink, 1);
 }
 
 static void draw_bars(struct balance *b, struct sp_svg *s)
 {
 	const struct sp_colour ink = sp_ink_on(sp_paper(s->theme), s->theme);
 	const double w = (s->width - LEFT - SP_SVG_MARGIN) / b->bars, mean = b->spreads[PARTS].mean;
-	const double line = b->y + b->height * (1 - mean / b->most);
+	const double line = b->y + b->height * (1 - mean / b->max_value);
 	const uint32_t step = (uint32_t)fmax(1, ceil(38 / w));
 	char text[160], time[SP_TIME_TEXT];
 

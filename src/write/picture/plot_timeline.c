@@ -22,7 +22,7 @@ enum {
 	COLUMN = 2,  /* px; shorter calls are combined */
 	ROW = 22,
 	GAP_FROM = 3, /* px; narrower calls have no gap after them */
-	MOST_ROWS = 40,
+	MAX_ROWS = 40,
 	EVENTS = 4096
 };
 
@@ -49,19 +49,19 @@ struct timeline {
 /* The open calls while events are read. */
 struct open_calls {
 	uint32_t *region; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static int push(struct open_calls *o, uint32_t region)
 {
-	if (o->n == o->room) {
-		size_t room = o->room ? 2 * o->room : 64;
-		uint32_t *larger = realloc(o->region, room * sizeof(*larger));
+	if (o->n == o->capacity) {
+		size_t capacity = o->capacity ? 2 * o->capacity : 64;
+		uint32_t *larger = realloc(o->region, capacity * sizeof(*larger));
 
 		if (!larger)
 			return -1;
 		o->region = larger;
-		o->room = room;
+		o->capacity = capacity;
 	}
 	o->region[o->n++] = region;
 	return 0;
@@ -169,7 +169,7 @@ static int read_location(struct timeline *t, uint32_t location, struct cells *c)
 
 /* ---- drawing ---- */
 
-static void row_name(const struct timeline *t, uint32_t location, char *text, size_t room)
+static void row_name(const struct timeline *t, uint32_t location, char *text, size_t capacity)
 {
 	const struct sp_model *m = t->p->m;
 	const struct sp_location *l = &m->locations[location];
@@ -178,11 +178,11 @@ static void row_name(const struct timeline *t, uint32_t location, char *text, si
 
 	sp_shorten(name, l->name, 60);
 	if (p->rank != SP_NONE)
-		snprintf(text, room, "rank %" PRIu32 " %s", p->rank, name);
+		snprintf(text, capacity, "rank %" PRIu32 " %s", p->rank, name);
 	else if (m->n_processes > 1)
-		snprintf(text, room, "process %" PRIu32 " %s", l->process, name);
+		snprintf(text, capacity, "process %" PRIu32 " %s", l->process, name);
 	else
-		snprintf(text, room, "%s", name);
+		snprintf(text, capacity, "%s", name);
 }
 
 /* Draws a row; equal adjacent columns are one box. */
@@ -319,7 +319,7 @@ static int by_location(const void *a, const void *b)
 }
 
 /* Chooses the busiest threads, in their original order. */
-static int choose(struct timeline *t, size_t most)
+static int choose(struct timeline *t, size_t limit)
 {
 	const struct sp_model *m = t->p->m;
 	const struct sp_picture *of = &t->p->o->of;
@@ -336,7 +336,7 @@ static int choose(struct timeline *t, size_t most)
 		    (of->location == SP_NONE || of->location == l))
 			all[n++] = (struct busy){m->locations[l].busy, l};
 	qsort(all, n, sizeof(*all), by_busy);
-	t->n_rows = n < most ? n : most;
+	t->n_rows = n < limit ? n : limit;
 	t->hidden = n - t->n_rows;
 	/* the whole run, as in the viewer's timeline, so that times are the same in both */
 	t->begin = 0;
@@ -366,19 +366,19 @@ static int find_matching(struct timeline *t)
 int sp_plot_timeline(struct sp_plot *p)
 {
 	const double head = sp_svg_top(&p->o->of) + 16, foot = 3 * SP_SVG_LEGEND_ROW + 10 + SP_SVG_MARGIN;
-	const double room = p->o->height > 0 ? floor((p->o->height - head - foot) / ROW) : MOST_ROWS;
+	const double capacity = p->o->height > 0 ? floor((p->o->height - head - foot) / ROW) : MAX_ROWS;
 	struct timeline t = {.p = p};
 	int rc;
 
 	if (!p->m->traced)
 		return sp_fail(p->e, 0,
 		               "a timeline needs the trace, which this experiment does not hold: measure with --trace");
-	if (room < 1 || p->o->width < LABEL + 100)
+	if (capacity < 1 || p->o->width < LABEL + 100)
 		return sp_fail(p->e, 0, "a timeline needs %d by %.0f at least", LABEL + 100, head + foot + ROW);
 	t.columns = (size_t)((p->o->width - LABEL - SP_SVG_MARGIN) / COLUMN);
 	sp_legend_init(&t.legend);
 	t.legend.untold = true; /* only the innermost call with the most time is drawn */
-	rc = choose(&t, (size_t)room) || find_matching(&t);
+	rc = choose(&t, (size_t)capacity) || find_matching(&t);
 	if (rc == 0)
 		rc = draw(&t);
 	p->done->drawn = t.n_rows;

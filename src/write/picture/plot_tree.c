@@ -21,10 +21,10 @@ struct layout {
 	struct sp_plot_tree *t;
 	const struct sp_model *m;
 	const struct sp_value *values;
-	uint32_t most; /* number of rows */
+	uint32_t limit; /* number of rows */
 	const double *least;
 	struct child *children; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static bool kept(const struct layout *l, uint32_t p)
@@ -34,14 +34,14 @@ static bool kept(const struct layout *l, uint32_t p)
 
 static int add_child(struct layout *l, uint32_t path)
 {
-	if (l->n == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct child *larger = realloc(l->children, room * sizeof(*larger));
+	if (l->n == l->capacity) {
+		size_t capacity = l->capacity ? 2 * l->capacity : 64;
+		struct child *larger = realloc(l->children, capacity * sizeof(*larger));
 
 		if (!larger)
 			return -1;
 		l->children = larger;
-		l->room = room;
+		l->capacity = capacity;
 	}
 	l->children[l->n++] = (struct child){l->values[path].incl, path};
 	return 0;
@@ -60,14 +60,14 @@ static struct sp_plot_box *add_box(struct layout *l, struct sp_plot_box box)
 {
 	struct sp_plot_tree *t = l->t;
 
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 256;
-		struct sp_plot_box *larger = realloc(t->boxes, room * sizeof(*larger));
+	if (t->n == t->capacity) {
+		size_t capacity = t->capacity ? 2 * t->capacity : 256;
+		struct sp_plot_box *larger = realloc(t->boxes, capacity * sizeof(*larger));
 
 		if (!larger)
 			return NULL;
 		t->boxes = larger;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	t->boxes[t->n] = box;
 	if (box.depth + 1 > t->depth)
@@ -139,7 +139,7 @@ static int lay_out(struct layout *l)
 		for (uint32_t c = l->m->paths[b.path].first_child; c != SP_NONE; c = l->m->paths[c].next_sibling)
 			if (kept(l, c) && add_child(l, c))
 				return -1;
-		if (b.depth + 1 == l->most)
+		if (b.depth + 1 == l->limit)
 			l->t->boxes[i].hidden += l->n;
 		else if (place(l, i, b.x, b.w, b.depth + 1))
 			return -1;
@@ -149,7 +149,7 @@ static int lay_out(struct layout *l)
 
 int sp_plot_tree_open(struct sp_plot_tree *t, struct sp_plot *p, uint32_t depth, const double *least)
 {
-	struct layout l = {.t = t, .m = p->m, .most = depth, .least = least};
+	struct layout l = {.t = t, .m = p->m, .limit = depth, .least = least};
 	uint64_t all = 0;
 	int rc;
 
@@ -176,7 +176,7 @@ void sp_plot_tree_close(struct sp_plot_tree *t)
 }
 
 /* "f [n=3]": the name with the parameter that was set last. */
-static struct sp_str named(char *text, size_t room, const struct sp_model *m, uint32_t path, struct sp_str name)
+static struct sp_str named(char *text, size_t capacity, const struct sp_model *m, uint32_t path, struct sp_str name)
 {
 	uint32_t value = m->paths[path].parameter;
 
@@ -184,10 +184,10 @@ static struct sp_str named(char *text, size_t room, const struct sp_model *m, ui
 		return name;
 	const struct sp_parameter_value *v = &m->parameter_values[value];
 	struct sp_str what = m->parameters[v->parameter];
-	int n = snprintf(text, room, "%.*s [%.*s=%.*s]", (int)name.n, name.p, (int)what.n, what.p, (int)v->text.n,
+	int n = snprintf(text, capacity, "%.*s [%.*s=%.*s]", (int)name.n, name.p, (int)what.n, what.p, (int)v->text.n,
 	                 v->text.p);
 
-	return n > 0 && (size_t)n < room ? (struct sp_str){text, (size_t)n} : name;
+	return n > 0 && (size_t)n < capacity ? (struct sp_str){text, (size_t)n} : name;
 }
 
 struct sp_str sp_plot_label(char text[SP_SVG_TEXT], const struct sp_model *m, const struct sp_plot_box *b)

@@ -174,11 +174,11 @@ int sp_svg_end(struct sp_svg *s, int rc, struct sp_err *e)
 
 /* ---- legend ---- */
 
-enum { LEGEND_MOST = 24, LEGEND_CELL = 190 };
+enum { LEGEND_MAX = 24, LEGEND_CELL = 190 };
 
 void sp_legend_init(struct sp_legend *l)
 {
-	*l = (struct sp_legend){.room = 0};
+	*l = (struct sp_legend){.capacity = 0};
 	l->modules.arena = &l->arena;
 }
 
@@ -196,14 +196,14 @@ int sp_legend_add(struct sp_legend *l, struct sp_str module, double time)
 
 	if (id == SP_INTERN_FAILED)
 		return -1;
-	if (id >= l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		double *larger = realloc(l->time, room * sizeof(*larger));
+	if (id >= l->capacity) {
+		size_t capacity = l->capacity ? 2 * l->capacity : 64;
+		double *larger = realloc(l->time, capacity * sizeof(*larger));
 
 		if (!larger)
 			return -1;
 		l->time = larger;
-		l->room = room;
+		l->capacity = capacity;
 	}
 	l->time[id] = (id == before ? 0 : l->time[id]) + time;
 	return 0;
@@ -213,16 +213,16 @@ static size_t columns(double width)
 {
 	size_t n = (size_t)fmax(1, (width - 2 * SP_SVG_MARGIN) / LEGEND_CELL);
 
-	return n > LEGEND_MOST ? LEGEND_MOST : n;
+	return n > LEGEND_MAX ? LEGEND_MAX : n;
 }
 
 /* The number of entries in at most two rows. */
 static size_t shown(const struct sp_legend *l, double width)
 {
-	size_t most = 2 * columns(width);
+	size_t limit = 2 * columns(width);
 
-	most = most > LEGEND_MOST ? LEGEND_MOST : most;
-	return l->modules.n < most ? l->modules.n : most;
+	limit = limit > LEGEND_MAX ? LEGEND_MAX : limit;
+	return l->modules.n < limit ? l->modules.n : limit;
 }
 
 double sp_legend_height(const struct sp_legend *l, double width)

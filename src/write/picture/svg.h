@@ -54,7 +54,7 @@ struct sp_legend {
 	struct sp_intern modules;
 	struct sp_arena arena;
 	double *time; /* owned; ns of each module */
-	size_t room;
+	size_t capacity;
 	bool untold; /* the times are those of the drawn parts, not of the whole modules: they are not shown */
 };
 void sp_legend_init(struct sp_legend *l);

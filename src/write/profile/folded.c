@@ -14,7 +14,7 @@
 #include "write/common/out.h"
 #include "write/common/stacks.h"
 
-enum { MOST_VALUES = 6 };
+enum { MAX_VALUES = 6 };
 
 struct folded {
 	struct sp_out out;
@@ -33,10 +33,10 @@ static void put_text(struct sp_out *out, struct sp_str s)
 /* Writes " [n=3, case=small]"; only the last few values if a parameter was set repeatedly in one call */
 static void put_values(struct folded *f, uint32_t value)
 {
-	uint32_t set[MOST_VALUES];
+	uint32_t set[MAX_VALUES];
 	size_t n = 0;
 
-	for (; value != SP_NONE && n < MOST_VALUES; value = f->m->parameter_values[value].before)
+	for (; value != SP_NONE && n < MAX_VALUES; value = f->m->parameter_values[value].before)
 		set[n++] = value;
 	sp_out_text(&f->out, value == SP_NONE ? " [" : " […, ");
 	while (n-- > 0) {

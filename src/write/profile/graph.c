@@ -19,7 +19,7 @@ struct walk {
 	uint32_t *node_of;      /* for each region */
 	uint32_t *edge_of;      /* for each path on the stack */
 	struct sp_intern pairs; /* table (caller, callee) -> edge */
-	size_t room;            /* capacity of g->edges */
+	size_t capacity;        /* capacity of g->edges */
 };
 
 static uint32_t node_for(struct sp_intern *keys, struct sp_graph_key k)
@@ -77,13 +77,13 @@ static uint32_t edge_for(struct walk *w, uint32_t caller, uint32_t callee)
 
 	if (id == SP_INTERN_FAILED || id < g->n_edges)
 		return id;
-	if (g->n_edges == w->room) {
-		size_t room = w->room ? 2 * w->room : 256;
-		struct sp_graph_edge *edges = realloc(g->edges, room * sizeof *edges);
+	if (g->n_edges == w->capacity) {
+		size_t capacity = w->capacity ? 2 * w->capacity : 256;
+		struct sp_graph_edge *edges = realloc(g->edges, capacity * sizeof *edges);
 		if (!edges)
 			return SP_NONE;
 		g->edges = edges;
-		w->room = room;
+		w->capacity = capacity;
 	}
 	g->edges[id] = (struct sp_graph_edge){
 	    .caller = caller,

@@ -42,7 +42,7 @@ enum line { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILE = 4, FUNCTION_LINE = 5 };
 
 enum { CALLS, TIME, METRICS /* index of the first metric's column */ };
-enum { MOST_LABELS = 8 /* maximum parameters of a sample */, WRITTEN_AT = 1 << 18 /* bytes */ };
+enum { MAX_LABELS = 8 /* maximum parameters of a sample */, WRITTEN_AT = 1 << 18 /* bytes */ };
 
 struct pprof {
 	struct sp_out out;
@@ -141,10 +141,10 @@ static void put_label(struct pprof *x, struct sp_str key, struct sp_str text, in
 static void put_parameters(struct pprof *x, uint32_t path)
 {
 	const struct sp_model *m = x->m;
-	uint32_t seen[MOST_LABELS], n = 0, i;
+	uint32_t seen[MAX_LABELS], n = 0, i;
 
-	for (; path && n < MOST_LABELS; path = m->paths[path].parent)
-		for (uint32_t v = m->paths[path].parameter; v != SP_NONE && n < MOST_LABELS;
+	for (; path && n < MAX_LABELS; path = m->paths[path].parent)
+		for (uint32_t v = m->paths[path].parameter; v != SP_NONE && n < MAX_LABELS;
 		     v = m->parameter_values[v].before) {
 			const struct sp_parameter_value *is = &m->parameter_values[v];
 			for (i = 0; i < n && seen[i] != is->parameter; i++)
@@ -348,17 +348,17 @@ static int open_tables(struct pprof *x, const struct sp_pick *pick, struct sp_er
 {
 	const struct sp_model *m = x->m;
 	struct sp_arena *a = &x->arena;
-	size_t most = 0;
+	size_t max_values = 0;
 
 	for (uint32_t l = pick->first; l < pick->end; l++) {
 		x->total += m->locations[l].values;
-		most = m->locations[l].values > most ? m->locations[l].values : most;
+		max_values = m->locations[l].values > max_values ? m->locations[l].values : max_values;
 	}
 	x->width = METRICS + m->n_metrics;
 	x->strings.arena = x->objects.arena = a;
 	x->factor = sp_arena_zalloc(a, m->n_metrics + 1, sizeof *x->factor);
 	x->values = sp_arena_zalloc(a, x->width, sizeof *x->values);
-	x->own = sp_arena_zalloc(a, most * m->n_metrics + 1, sizeof *x->own);
+	x->own = sp_arena_zalloc(a, max_values * m->n_metrics + 1, sizeof *x->own);
 	x->row = sp_arena_zalloc(a, m->n_paths, sizeof *x->row);
 	x->used = sp_arena_zalloc(a, m->n_regions + 1, sizeof *x->used);
 	return x->factor && x->values && x->own && x->row && x->used ? 0 : sp_fail(e, ENOMEM, "out of memory");

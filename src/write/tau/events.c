@@ -194,7 +194,7 @@ int sp_tau_events_read(struct sp_tau_events *v, const struct sp_tau *t, uint32_t
 
 /* ---- metadata ---- */
 
-static void say(struct sp_tau_metadata *d, const char *name, struct sp_str value)
+static void put_text(struct sp_tau_metadata *d, const char *name, struct sp_str value)
 {
 	if (value.n) {
 		d->rows[d->n].name = name;
@@ -202,12 +202,12 @@ static void say(struct sp_tau_metadata *d, const char *name, struct sp_str value
 	}
 }
 
-static void say_number(struct sp_tau_metadata *d, const char *name, uint64_t value)
+static void put_number(struct sp_tau_metadata *d, const char *name, uint64_t value)
 {
 	char *text = d->numbers[d->n_numbers++];
 
 	snprintf(text, SP_TAU_NUMBER, "%" PRIu64, value);
-	say(d, name, sp_text(text));
+	put_text(d, name, sp_text(text));
 }
 
 void sp_tau_metadata(struct sp_tau_metadata *d, const struct sp_tau *t, uint32_t location)
@@ -217,25 +217,25 @@ void sp_tau_metadata(struct sp_tau_metadata *d, const struct sp_tau *t, uint32_t
 	const struct sp_process *p = &m->processes[l->process];
 
 	d->n = d->n_numbers = 0;
-	say(d, "Hostname", p->host);
-	say(d, "Node Name", p->host);
-	say_number(d, "pid", (uint64_t)p->pid);
-	say_number(d, "tid", l->tid);
-	say(d, "Thread Name", l->name);
-	say(d, "CWD", sp_scorep_meta(p, "cwd"));
-	say(d, "Executable", sp_scorep_meta(p, "executable"));
-	say(d, "Command Line", p->command);
-	say(d, "CPU Type", sp_scorep_meta(p, "cpu"));
-	say(d, "OS Name", sp_scorep_meta(p, "os"));
-	say(d, "OS Machine", sp_scorep_meta(p, "processor"));
-	say(d, "Python Version", sp_scorep_meta(p, "python"));
-	say(d, "Job", sp_scorep_meta(p, "job"));
+	put_text(d, "Hostname", p->host);
+	put_text(d, "Node Name", p->host);
+	put_number(d, "pid", (uint64_t)p->pid);
+	put_number(d, "tid", l->tid);
+	put_text(d, "Thread Name", l->name);
+	put_text(d, "CWD", sp_scorep_meta(p, "cwd"));
+	put_text(d, "Executable", sp_scorep_meta(p, "executable"));
+	put_text(d, "Command Line", p->command);
+	put_text(d, "CPU Type", sp_scorep_meta(p, "cpu"));
+	put_text(d, "OS Name", sp_scorep_meta(p, "os"));
+	put_text(d, "OS Machine", sp_scorep_meta(p, "processor"));
+	put_text(d, "Python Version", sp_scorep_meta(p, "python"));
+	put_text(d, "Job", sp_scorep_meta(p, "job"));
 	if (p->rank != SP_NONE) {
-		say_number(d, "MPI Rank", p->rank);
-		say_number(d, "MPI Size", p->ranks);
+		put_number(d, "MPI Rank", p->rank);
+		put_number(d, "MPI Size", p->ranks);
 	}
 	/* microseconds since the epoch */
-	say_number(d, "Starting Timestamp", (m->begin_ns + l->begin) / 1000);
-	say_number(d, "Ending Timestamp", (m->begin_ns + l->end) / 1000);
-	say(d, "Lost", p->lost_reason ? sp_text(p->lost_reason) : sp_text(""));
+	put_number(d, "Starting Timestamp", (m->begin_ns + l->begin) / 1000);
+	put_number(d, "Ending Timestamp", (m->begin_ns + l->end) / 1000);
+	put_text(d, "Lost", p->lost_reason ? sp_text(p->lost_reason) : sp_text(""));
 }

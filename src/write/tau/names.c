@@ -14,9 +14,9 @@
 #include "write/tau/tau.h"
 
 /* Limit of all names of call paths together; the longest names are shortened first. */
-#define MOST_BYTES (UINT64_C(1) << 30)
+#define MAX_BYTES (UINT64_C(1) << 30)
 /* Maximum length of one function in the name of a call path. */
-enum { MOST_FUNCTION = SP_TAU_NAME / 4, LEAST_PATH = 1024 };
+enum { MAX_FUNCTION = SP_TAU_NAME / 4, LEAST_PATH = 1024 };
 
 const char *const sp_tau_groups[SP_TAU_GROUPS] = {"TAU_DEFAULT", "TAU_PYTHON", "TAU_USER",    "TAU_IO",
                                                   "MPI",         "TAU_PARAM",  "TAU_CALLPATH"};
@@ -26,7 +26,7 @@ struct builder {
 	struct sp_intern names; /* of functions */
 	struct sp_intern pairs; /* (caller's call path, last function) */
 	uint32_t *file_of;      /* for each function: the region that gave it its name */
-	size_t room;
+	size_t capacity;
 	uint64_t *bytes; /* for each path: length of its name with all functions */
 	uint64_t limit;  /* of bytes; longer names are shortened */
 };
@@ -42,7 +42,7 @@ size_t sp_tau_bytes(struct sp_str s)
 
 /* Copies s as one line of UTF-8 without quotes; "=>", which separates functions of call paths, becomes "->". Returns
  * the end. */
-static char *clean(char *to, struct sp_str s, size_t most)
+static char *clean(char *to, struct sp_str s, size_t max)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 	size_t len, bytes = 0;
@@ -50,7 +50,7 @@ static char *clean(char *to, struct sp_str s, size_t most)
 	for (size_t i = 0; i < s.n; i += len) {
 		len = sp_utf8_sequence(p + i, s.n - i);
 		bytes += len == 4 ? 6 : len ? len : 1;
-		if (bytes > most) {
+		if (bytes > max) {
 			memcpy(to, "…", 3);
 			return to + 3;
 		}
@@ -89,17 +89,17 @@ static uint32_t add_function(struct builder *b, struct sp_str name, uint8_t grou
 
 	if (id == SP_INTERN_FAILED || id < t->n_functions)
 		return id;
-	if (id == b->room) {
-		size_t room = b->room ? 2 * b->room : 256;
-		struct sp_tau_function *functions = realloc(t->functions, room * sizeof *functions);
+	if (id == b->capacity) {
+		size_t capacity = b->capacity ? 2 * b->capacity : 256;
+		struct sp_tau_function *functions = realloc(t->functions, capacity * sizeof *functions);
 		if (!functions)
 			return SP_NONE;
 		t->functions = functions;
-		uint32_t *file_of = realloc(b->file_of, room * sizeof *file_of);
+		uint32_t *file_of = realloc(b->file_of, capacity * sizeof *file_of);
 		if (!file_of)
 			return SP_NONE;
 		b->file_of = file_of;
-		b->room = room;
+		b->capacity = capacity;
 	}
 	struct sp_str kept = {b->names.entries[id].p, b->names.entries[id].n};
 	t->functions[id] = (struct sp_tau_function){kept, (uint32_t)sp_tau_bytes(kept), group, parameter};
@@ -147,11 +147,11 @@ static bool is_ours(struct sp_str name)
  * with the directory. */
 static struct sp_str name_region(struct builder *b, const struct sp_region *r, bool whole)
 {
-	char *p = sp_arena_alloc(&b->t->arena, MOST_FUNCTION + 64);
+	char *p = sp_arena_alloc(&b->t->arena, MAX_FUNCTION + 64);
 
 	if (!p)
 		return (struct sp_str){NULL, 0};
-	const size_t half = MOST_FUNCTION / 2;
+	const size_t half = MAX_FUNCTION / 2;
 	char *end = clean(p, r->kind == SP_REGION_ROOT ? sp_text("<not defined>") : r->name, half);
 	const struct sp_str name = {p, (size_t)(end - p)};
 	if (r->kind == SP_REGION_MPI || r->kind == SP_REGION_IO || is_ours(name))
@@ -198,11 +198,11 @@ static uint32_t with_parameters(struct builder *b, uint32_t function, uint32_t v
 		return SP_NONE;
 	memcpy(p, name.p, name.n);
 	end = stpcpy(p + name.n, " [ <");
-	end = stpcpy(clean(end, key, MOST_FUNCTION / 2), "> = <");
-	end = stpcpy(clean(end, v->text, MOST_FUNCTION / 2), "> ]");
+	end = stpcpy(clean(end, key, MAX_FUNCTION / 2), "> = <");
+	end = stpcpy(clean(end, v->text, MAX_FUNCTION / 2), "> ]");
 	uint32_t id = before; /* too long with this one */
 	struct sp_str whole = {p, (size_t)(end - p)};
-	if (sp_tau_bytes(whole) <= MOST_FUNCTION)
+	if (sp_tau_bytes(whole) <= MAX_FUNCTION)
 		id = add_function(b, whole, b->t->functions[function].group, true, b->file_of[function]);
 	free(p);
 	return id;
@@ -246,7 +246,7 @@ static void find_limit(struct builder *b)
 		all = 0;
 		for (uint32_t p = 1; p < t->m->n_paths; p++)
 			all += b->bytes[p] <= b->limit ? b->bytes[p] : 0;
-	} while (all > MOST_BYTES && b->limit > LEAST_PATH);
+	} while (all > MAX_BYTES && b->limit > LEAST_PATH);
 }
 
 static uint32_t callpath_of(struct builder *b, uint32_t path)

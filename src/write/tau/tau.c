@@ -12,7 +12,7 @@
 #include "write/common/formats.h"
 #include "write/tau/tau.h"
 
-enum { MOST_DIRECTORY = 200 };
+enum { MAX_DIRECTORY = 200 };
 
 struct text {
 	struct sp_tau t;
@@ -35,8 +35,8 @@ static bool taken(const struct text *x, uint32_t column)
 static char *name_directory(struct text *x, const char *dir, uint32_t column)
 {
 	struct sp_str s = sp_tau_column(&x->t, column);
-	const size_t n = s.n < MOST_DIRECTORY ? s.n : MOST_DIRECTORY, room = strlen(dir) + n + 32;
-	char *path = sp_arena_alloc(&x->t.arena, room);
+	const size_t n = s.n < MAX_DIRECTORY ? s.n : MAX_DIRECTORY, capacity = strlen(dir) + n + 32;
+	char *path = sp_arena_alloc(&x->t.arena, capacity);
 
 	if (!path)
 		return NULL;

@@ -6,17 +6,17 @@
 #include "model/str.h"
 #include "write/timeline/timeline.h"
 
-static void say_file(struct sp_notes *n, const char *name, struct sp_str path)
+static void put_file(struct sp_notes *n, const char *name, struct sp_str path)
 {
 	sp_notes_text(n, name, path.n ? path : sp_text("(not known)"));
 }
 
-static void say_begin(struct sp_notes *n, struct sp_str path, const struct sp_io *io)
+static void put_begin(struct sp_notes *n, struct sp_str path, const struct sp_io *io)
 {
 	static const char *const modes[] = {"read", "write", "flush"};
 
 	sp_notes_text(n, "operation", sp_text(io->mode < 3 ? modes[io->mode] : "other"));
-	say_file(n, "file", path);
+	put_file(n, "file", path);
 	sp_notes_int(n, "asked", io->asked);
 	if (io->offset != UINT64_MAX)
 		sp_notes_uint(n, "offset", io->offset);
@@ -43,23 +43,23 @@ void sp_timeline_io(struct sp_timeline *t, const struct sp_event *ev)
 
 	switch (ev->kind) {
 	case SP_EVENT_IO_BEGIN:
-		say_begin(&n, path, io);
+		put_begin(&n, path, io);
 		break;
 	case SP_EVENT_IO_COMPLETE:
 		if (io->matching)
-			say_file(&n, "completed in file", path);
+			put_file(&n, "completed in file", path);
 		if (io->bytes == UINT64_MAX)
 			sp_notes_text(&n, "bytes", sp_text("failed"));
 		else
 			sp_notes_uint(&n, "bytes", io->bytes);
 		break;
 	case SP_EVENT_IO_SEEK:
-		say_file(&n, names[ev->kind], path);
+		put_file(&n, names[ev->kind], path);
 		if (io->offset != UINT64_MAX)
 			sp_notes_uint(&n, "offset", io->offset);
 		break;
 	default:
-		say_file(&n, names[ev->kind], path);
+		put_file(&n, names[ev->kind], path);
 	}
-	sp_timeline_say(t, ev->time, names[ev->kind], "io", &n);
+	sp_timeline_note(t, ev->time, names[ev->kind], "io", &n);
 }

@@ -219,7 +219,7 @@ static void say_message(struct sp_timeline *t, const struct sp_event *ev)
 	if (flows)
 		sp_timeline_instant(t, ev->time, "message sent", "mpi", &n, flows, n_flows);
 	else
-		sp_timeline_say(t, ev->time, "message sent", "mpi", &n);
+		sp_timeline_note(t, ev->time, "message sent", "mpi", &n);
 	free(flows);
 }
 
@@ -247,7 +247,7 @@ static void say_collective(struct sp_timeline *t, const struct sp_event *ev)
 	sp_notes_uint(&n, "bytes received", x->received);
 	if (ev->kind == SP_EVENT_NBC_COMPLETE)
 		sp_notes_uint(&n, "request completed", x->request);
-	sp_timeline_say(t, ev->time, "collective operation", "mpi", &n);
+	sp_timeline_note(t, ev->time, "collective operation", "mpi", &n);
 }
 
 static void say_request(struct sp_timeline *t, const struct sp_event *ev)
@@ -259,7 +259,7 @@ static void say_request(struct sp_timeline *t, const struct sp_event *ev)
 	struct sp_notes n = {.n = 0};
 
 	sp_notes_uint(&n, name, ev->u.mpi->request);
-	sp_timeline_say(t, ev->time, name, "mpi", &n);
+	sp_timeline_note(t, ev->time, name, "mpi", &n);
 }
 
 static void say_one_sided(struct sp_timeline *t, const struct sp_event *ev)
@@ -298,15 +298,15 @@ static void say_one_sided(struct sp_timeline *t, const struct sp_event *ev)
 		sp_notes_uint(&n, name, t->m->groups[x->group].n);
 	}
 	sp_notes_text(&n, "window", win_name(t->m, ev->id));
-	sp_timeline_say(t, ev->time, name, "mpi", &n);
+	sp_timeline_note(t, ev->time, name, "mpi", &n);
 }
 
-static void say_name(struct sp_timeline *t, const struct sp_event *ev, const char *name, struct sp_str of)
+static void put_name(struct sp_timeline *t, const struct sp_event *ev, const char *name, struct sp_str of)
 {
 	struct sp_notes n = {.n = 0};
 
 	sp_notes_text(&n, name, of);
-	sp_timeline_say(t, ev->time, name, "mpi", &n);
+	sp_timeline_note(t, ev->time, name, "mpi", &n);
 }
 
 void sp_timeline_mpi(struct sp_timeline *t, const struct sp_event *ev)
@@ -327,16 +327,16 @@ void sp_timeline_mpi(struct sp_timeline *t, const struct sp_event *ev)
 	case SP_EVENT_RMA_COLLECTIVE_BEGIN:
 		break;
 	case SP_EVENT_COMM_CREATE:
-		say_name(t, ev, "communicator made", comm_name(t->m, ev->id));
+		put_name(t, ev, "communicator made", comm_name(t->m, ev->id));
 		break;
 	case SP_EVENT_COMM_DESTROY:
-		say_name(t, ev, "communicator freed", comm_name(t->m, ev->id));
+		put_name(t, ev, "communicator freed", comm_name(t->m, ev->id));
 		break;
 	case SP_EVENT_WIN_CREATE:
-		say_name(t, ev, "window made", win_name(t->m, ev->id));
+		put_name(t, ev, "window made", win_name(t->m, ev->id));
 		break;
 	case SP_EVENT_WIN_DESTROY:
-		say_name(t, ev, "window freed", win_name(t->m, ev->id));
+		put_name(t, ev, "window freed", win_name(t->m, ev->id));
 		break;
 	default:
 		if (ev->kind >= SP_EVENT_RMA_PUT)

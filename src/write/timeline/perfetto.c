@@ -54,7 +54,7 @@ struct perfetto {
 	struct annotations *annotations; /* owned; for each region; NULL: no notes */
 	struct sp_intern texts;
 	struct text *known; /* owned; for each of the texts */
-	size_t known_room;
+	size_t known_capacity;
 	uint32_t sequence;
 	uint32_t names, ids[USES];      /* number of ids in the sequence; names: of functions and others */
 	char head[1 + SP_PROTO_VARINT]; /* the sequence's number as an encoded field */
@@ -124,14 +124,14 @@ static struct text *text_of(struct perfetto *x, struct sp_str s)
 
 	if (i == SP_INTERN_FAILED)
 		return NULL;
-	if (i >= x->known_room) {
-		const size_t room = 2 * (size_t)i + 64;
-		struct text *larger = realloc(x->known, room * sizeof *larger);
+	if (i >= x->known_capacity) {
+		const size_t capacity = 2 * (size_t)i + 64;
+		struct text *larger = realloc(x->known, capacity * sizeof *larger);
 		if (!larger)
 			return NULL;
-		memset(larger + x->known_room, 0, (room - x->known_room) * sizeof *larger);
+		memset(larger + x->known_capacity, 0, (capacity - x->known_capacity) * sizeof *larger);
 		x->known = larger;
-		x->known_room = room;
+		x->known_capacity = capacity;
 	}
 	return &x->known[i];
 }
@@ -241,7 +241,7 @@ __attribute__((noinline)) static void introduce(struct perfetto *x, uint32_t reg
 /* Writes the first bytes of a packet. end_event() sets its length, which is below 128. */
 static inline char *begin_event(struct perfetto *x, uint64_t time)
 {
-	char *p = sp_out_room(&x->out, 160);
+	char *p = sp_out_capacity(&x->out, 160);
 
 	*p++ = (char)(TRACE_PACKET << 3 | 2);
 	p++;
@@ -535,7 +535,7 @@ static bool is_annotated(const struct sp_model *m)
 	bool any = false;
 
 	for (size_t i = 0; i < m->n_regions && !any; i++)
-		any = m->regions[i].code.told;
+		any = m->regions[i].code.recorded;
 	return any;
 }
 

@@ -44,7 +44,7 @@ void sp_notes_int(struct sp_notes *n, const char *name, int64_t value)
 
 void sp_notes_code(struct sp_notes *n, const struct sp_region *r, bool begins)
 {
-	if (!r->code.told)
+	if (!r->code.recorded)
 		return;
 	sp_notes_text(n, "file", r->file);
 	sp_notes_uint(n, "line", r->line);
@@ -77,13 +77,13 @@ static bool keep_notes(struct sp_timeline *t, const struct sp_notes *n)
 
 	if (t->depth == 0 || here + n->n > SP_TIMELINE_NOTES)
 		return false;
-	if (t->note_room < t->n_notes + n->n) {
-		const size_t room = 2 * t->note_room;
-		struct sp_note *larger = realloc(t->notes, room * sizeof *larger);
+	if (t->note_capacity < t->n_notes + n->n) {
+		const size_t capacity = 2 * t->note_capacity;
+		struct sp_note *larger = realloc(t->notes, capacity * sizeof *larger);
 		if (!larger)
 			return false;
 		t->notes = larger;
-		t->note_room = room;
+		t->note_capacity = capacity;
 	}
 	const struct sp_note *first = t->notes + t->n_notes - here;
 	for (size_t i = 0; i < n->n; i++) {
@@ -110,8 +110,8 @@ void sp_timeline_instant(struct sp_timeline *t, uint64_t time, const char *name,
 	                                       .n_flows = n_flows});
 }
 
-void sp_timeline_say(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
-                     const struct sp_notes *n)
+void sp_timeline_note(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
+                      const struct sp_notes *n)
 {
 	if (!keep_notes(t, n))
 		sp_timeline_instant(t, time, name, category, n, NULL, 0);
@@ -229,7 +229,7 @@ static void put_parameter(struct sp_timeline *t, const struct sp_event *ev)
 		n.all[0].kind = SP_NOTE_TEXT;
 		n.all[0].u.text = t->m->strings[ev->u.string];
 	}
-	sp_timeline_say(t, ev->time, "parameter", "user", &n);
+	sp_timeline_note(t, ev->time, "parameter", "user", &n);
 }
 
 /* Handles an event other than enter and leave; not inlined, to keep the path of those short. */
@@ -416,8 +416,8 @@ int sp_timeline_open(struct sp_timeline *t, const struct sp_model *m, const stru
 	t->counter_seen = sp_arena_zalloc(&t->arena, m->n_processes * m->n_counters, sizeof *t->counter_seen);
 	t->metrics = sp_arena_zalloc(&t->arena, m->n_metrics, sizeof *t->metrics);
 	t->metric_seen = sp_arena_zalloc(&t->arena, m->n_metrics, sizeof *t->metric_seen);
-	t->note_room = SP_TIMELINE_NOTES;
-	t->notes = malloc(t->note_room * sizeof *t->notes);
+	t->note_capacity = SP_TIMELINE_NOTES;
+	t->notes = malloc(t->note_capacity * sizeof *t->notes);
 	if (!t->task_states || !t->counter_seen || !t->metrics || !t->metric_seen || !t->notes || sp_timeline_number(t))
 		return fail_memory(e);
 	for (uint32_t l = t->k.first; l < t->k.end; l++)
@@ -431,7 +431,7 @@ void sp_timeline_close(struct sp_timeline *t)
 {
 	sp_timeline_unmatch(t);
 	sp_heaps_close(&t->heaps);
-	free(t->got);
+	free(t->acquisitions);
 	free(t->notes);
 	sp_arena_free(&t->arena);
 	sp_pick_close(&t->k);

@@ -91,7 +91,7 @@ enum { SP_TIMELINE_NOTES = 64 };
 enum { SP_TASK_OPEN = 1 /* a slice in which it waits is open */, SP_TASK_BEGUN = 2 };
 
 struct sp_timeline_flow;
-struct sp_timeline_got;
+struct sp_timeline_acquisition;
 
 struct sp_timeline {
 	const struct sp_model *m;
@@ -107,10 +107,11 @@ struct sp_timeline {
 	bool *counter_seen;    /* for each process and counter */
 	struct sp_messages messages;
 	struct sp_heaps heaps;
-	struct sp_str *lock_names;   /* for each lock; NULL: no locks */
-	struct sp_str *wait_names;   /* for waits for each lock, made at first use; NULL: not made yet */
-	struct sp_timeline_got *got; /* owned; acquisitions that followed a wait, sorted by lock and number */
-	size_t n_got;
+	struct sp_str *lock_names; /* for each lock; NULL: no locks */
+	struct sp_str *wait_names; /* for waits for each lock, made at first use; NULL: not made yet */
+	struct sp_timeline_acquisition
+	    *acquisitions; /* owned; acquisitions that followed a wait, sorted by lock and number */
+	size_t n_acquisitions;
 	struct sp_timeline_flow *flows; /* ends of messages' arrows, sorted by location and time */
 	size_t n_flows;
 	uint64_t done, total;
@@ -121,7 +122,7 @@ struct sp_timeline {
 	uint64_t last; /* time of the last event */
 	uint32_t depth;
 	struct sp_note *notes; /* owned; of the open calls, the innermost last */
-	size_t n_notes, note_room;
+	size_t n_notes, note_capacity;
 	size_t next_flow;
 	uint32_t task;      /* the running task; SP_NONE: no task */
 	uint32_t awaits[2]; /* from SP_EVENT_TASK_AWAITS, for the next task that is left */
@@ -166,8 +167,8 @@ void sp_notes_int(struct sp_notes *n, const char *name, int64_t value);
 void sp_notes_code(struct sp_notes *n, const struct sp_region *r, bool begins);
 /* Attaches notes to the innermost call; outside of calls, or if the call has too many notes, makes an instant of this
  * name. */
-void sp_timeline_say(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
-                     const struct sp_notes *n);
+void sp_timeline_note(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
+                      const struct sp_notes *n);
 /* Sends an instant of the thread. */
 void sp_timeline_instant(struct sp_timeline *t, uint64_t time, const char *name, const char *category,
                          const struct sp_notes *n, const struct sp_flow *flows, size_t n_flows);

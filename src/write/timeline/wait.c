@@ -15,7 +15,7 @@
 enum { BATCH = 1024 };
 
 /* The acquisition of a lock with this acquisition count, after a wait. */
-struct sp_timeline_got {
+struct sp_timeline_acquisition {
 	uint64_t number;
 	uint32_t lock;
 };
@@ -24,7 +24,7 @@ struct sp_timeline_got {
 
 static int by_lock(const void *a, const void *b)
 {
-	const struct sp_timeline_got *p = a, *q = b;
+	const struct sp_timeline_acquisition *p = a, *q = b;
 
 	if (p->lock != q->lock)
 		return p->lock < q->lock ? -1 : 1;
@@ -33,20 +33,20 @@ static int by_lock(const void *a, const void *b)
 
 struct finding {
 	struct sp_timeline *t;
-	size_t room;
+	size_t capacity;
 	uint32_t waited; /* the lock of the last wait, if it has just succeeded; SP_NONE: no such wait */
 };
 
-static int look(struct finding *f, const struct sp_event *ev)
+static int add_acquisition(struct finding *f, const struct sp_event *ev)
 {
 	struct sp_timeline *t = f->t;
 
-	if (ev->kind == SP_EVENT_WAIT_END && ev->u.pair.second == SP_WAIT_GOT) {
+	if (ev->kind == SP_EVENT_WAIT_END && ev->u.pair.second == SP_WAIT_ACQUIRED) {
 		f->waited = ev->id;
 	} else if (ev->kind == SP_EVENT_LOCK_ACQUIRE && ev->id == f->waited && ev->u.uint) {
-		if (!sp_grow(&t->got, t->n_got, &f->room, sizeof *t->got))
+		if (!sp_grow(&t->acquisitions, t->n_acquisitions, &f->capacity, sizeof *t->acquisitions))
 			return -1;
-		t->got[t->n_got++] = (struct sp_timeline_got){ev->u.uint, ev->id};
+		t->acquisitions[t->n_acquisitions++] = (struct sp_timeline_acquisition){ev->u.uint, ev->id};
 		f->waited = SP_NONE;
 	}
 	return 0;
@@ -64,7 +64,7 @@ static int look_in(struct finding *f, uint32_t location)
 		return -1;
 	while (rc == 0 && (n = sp_events_read(events, batch, BATCH, f->t->e)) != 0) {
 		for (i = 0; i < n && rc == 0; i++)
-			rc = look(f, &batch[i]);
+			rc = add_acquisition(f, &batch[i]);
 		if (rc)
 			sp_fail(f->t->e, ENOMEM, "out of memory");
 		if (n < 0)
@@ -102,20 +102,20 @@ int sp_timeline_find_locks(struct sp_timeline *t)
 	for (uint32_t l = t->k.first; l < t->k.end; l++)
 		if (has_locks(t->m, l) && look_in(&f, l))
 			return -1;
-	if (t->n_got)
-		qsort(t->got, t->n_got, sizeof *t->got, by_lock);
+	if (t->n_acquisitions)
+		qsort(t->acquisitions, t->n_acquisitions, sizeof *t->acquisitions, by_lock);
 	return 0;
 }
 
 /* Makes the arrow to the acquisition of a lock with this count; false: that one did not follow a wait. */
 static bool arrow(const struct sp_timeline *t, uint32_t lock, uint64_t number, struct sp_flow *out)
 {
-	const struct sp_timeline_got key = {number, lock}, *found = NULL;
+	const struct sp_timeline_acquisition key = {number, lock}, *found = NULL;
 
-	if (t->n_got)
-		found = bsearch(&key, t->got, t->n_got, sizeof key, by_lock);
+	if (t->n_acquisitions)
+		found = bsearch(&key, t->acquisitions, t->n_acquisitions, sizeof key, by_lock);
 	if (found)
-		*out = (struct sp_flow){.id = sp_flow_id(SP_FLOW_LOCK, (uint64_t)(found - t->got))};
+		*out = (struct sp_flow){.id = sp_flow_id(SP_FLOW_LOCK, (uint64_t)(found - t->acquisitions))};
 	return found;
 }
 
@@ -209,16 +209,16 @@ static void put_end(struct sp_timeline *t, const struct sp_event *ev)
 
 static void put_lock(struct sp_timeline *t, const struct sp_event *ev)
 {
-	const bool got = ev->kind == SP_EVENT_LOCK_ACQUIRE;
+	const bool acquisitions = ev->kind == SP_EVENT_LOCK_ACQUIRE;
 	struct sp_notes n = {.n = 0};
 	struct sp_flow flow;
 
 	/* the next acquisition has the next count */
-	if (!arrow(t, ev->id, got ? ev->u.uint : ev->u.uint + 1, &flow))
+	if (!arrow(t, ev->id, acquisitions ? ev->u.uint : ev->u.uint + 1, &flow))
 		return;
-	flow.in = got;
+	flow.in = acquisitions;
 	sp_notes_text(&n, "lock", t->lock_names[ev->id]);
-	sp_timeline_instant(t, ev->time, got ? "lock acquired" : "lock released", "lock", &n, &flow, 1);
+	sp_timeline_instant(t, ev->time, acquisitions ? "lock acquired" : "lock released", "lock", &n, &flow, 1);
 }
 
 void sp_timeline_wait(struct sp_timeline *t, const struct sp_event *ev)

@@ -14,18 +14,18 @@ struct open_call {
 
 struct calls {
 	struct open_call *open; /* owned */
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static int begin(struct sp_tm *t, struct calls *c, uint32_t root, const struct sp_event *ev)
 {
-	if (c->n == c->room) {
-		size_t room = c->room ? c->room * 2 : 256;
-		struct open_call *more = realloc(c->open, room * sizeof *more);
+	if (c->n == c->capacity) {
+		size_t capacity = c->capacity ? c->capacity * 2 : 256;
+		struct open_call *more = realloc(c->open, capacity * sizeof *more);
 		if (!more)
 			return -1;
 		c->open = more;
-		c->room = room;
+		c->capacity = capacity;
 	}
 	uint32_t row = SP_NONE, label;
 	if (t->o->flat || c->n <= t->o->max_depth) {

@@ -36,13 +36,13 @@ uint32_t sp_tm_label(struct sp_tm *t, uint32_t region)
 
 uint32_t sp_tm_add(struct sp_tm *t, uint32_t parent, uint32_t label)
 {
-	if (t->n_rows == t->room) {
-		size_t room = t->room ? t->room * 2 : 1024;
-		struct sp_tm_row *more = room < SP_NONE ? realloc(t->rows, room * sizeof *more) : NULL;
+	if (t->n_rows == t->capacity) {
+		size_t capacity = t->capacity ? t->capacity * 2 : 1024;
+		struct sp_tm_row *more = capacity < SP_NONE ? realloc(t->rows, capacity * sizeof *more) : NULL;
 		if (!more)
 			return SP_NONE;
 		t->rows = more;
-		t->room = room;
+		t->capacity = capacity;
 	}
 	const uint32_t r = (uint32_t)t->n_rows++;
 	struct sp_tm_row *row = &t->rows[r];

@@ -70,7 +70,7 @@ struct table {
 	enum sp_tm_metric metric;
 	const bool *shown;
 	size_t wide[COLUMNS];
-	size_t most;     /* characters of a cell; SIZE_MAX: no limit */
+	size_t limit;    /* characters of a cell; SIZE_MAX: no limit */
 	char prefix[64]; /* of the labels of a group: "|0>>> " */
 	size_t n_prefix;
 };
@@ -127,26 +127,26 @@ static size_t width_of_label(const struct table *x, const struct sp_tm_row *r)
 	return x->n_prefix + indent(r) + characters(label_of(x->t, r));
 }
 
-/* Writes the first `room` characters of prefix, indent ("
+/* Writes the first `capacity` characters of prefix, indent ("
  *
  * |_") and name. */
-static void put_part(struct table *x, const struct sp_tm_row *r, size_t room)
+static void put_part(struct table *x, const struct sp_tm_row *r, size_t capacity)
 {
 	const size_t blanks = indent(r) ? indent(r) - 2 : 0;
 	struct sp_str name = label_of(x->t, r);
-	size_t n = x->n_prefix < room ? x->n_prefix : room;
+	size_t n = x->n_prefix < capacity ? x->n_prefix : capacity;
 
 	sp_out_bytes(x->out, x->prefix, n);
-	room -= n;
-	n = blanks < room ? blanks : room;
+	capacity -= n;
+	n = blanks < capacity ? blanks : capacity;
 	put_many(x->out, ' ', n);
-	room -= n;
+	capacity -= n;
 	if (indent(r)) {
-		n = room < 2 ? room : 2;
+		n = capacity < 2 ? capacity : 2;
 		sp_out_bytes(x->out, "|_", n);
-		room -= n;
+		capacity -= n;
 	}
-	name.n = bytes_of(name, room);
+	name.n = bytes_of(name, capacity);
 	sp_out_line(x->out, name, NULL);
 }
 
@@ -154,15 +154,15 @@ static void put_label(struct table *x, const struct sp_tm_row *r)
 {
 	const size_t wide = width_of_label(x, r);
 
-	if (wide <= x->most) {
+	if (wide <= x->limit) {
 		put_part(x, r, wide);
 		put_many(x->out, ' ', x->wide[LABEL] - 2 - wide);
 		return;
 	}
-	const size_t dots = x->most < 3 ? x->most : 3;
-	put_part(x, r, x->most - dots);
+	const size_t dots = x->limit < 3 ? x->limit : 3;
+	put_part(x, r, x->limit - dots);
 	put_many(x->out, '.', dots);
-	put_many(x->out, ' ', x->wide[LABEL] - 2 - x->most);
+	put_many(x->out, ' ', x->wide[LABEL] - 2 - x->limit);
 }
 
 static double value_of(const struct sp_tm_row *r, enum column c)
@@ -225,7 +225,7 @@ static void widen(struct table *x, const struct sp_tm_row *r)
 	for (int c = 0; c < COLUMNS; c++) {
 		size_t n = 0;
 		if (c == LABEL)
-			n = width_of_label(x, r) < x->most ? width_of_label(x, r) : x->most;
+			n = width_of_label(x, r) < x->limit ? width_of_label(x, r) : x->limit;
 		else if (x->shown[c]) {
 			cell(x, r, c, text);
 			n = strlen(text);
@@ -417,8 +417,8 @@ static void put_json(struct table *x)
 
 static void put_table(struct sp_out *out, const struct sp_tm *t, enum sp_tm_metric metric, bool json)
 {
-	const size_t most = t->o->max_width ? t->o->max_width : SIZE_MAX;
-	struct table x = {.out = out, .t = t, .metric = metric, .shown = is_shown[metric], .most = most};
+	const size_t limit = t->o->max_width ? t->o->max_width : SIZE_MAX;
+	struct table x = {.out = out, .t = t, .metric = metric, .shown = is_shown[metric], .limit = limit};
 
 	if (json)
 		put_json(&x);

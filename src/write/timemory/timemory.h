@@ -62,7 +62,7 @@ struct sp_tm {
 	struct sp_arena arena;
 	struct sp_intern labels;
 	struct sp_tm_row *rows; /* owned */
-	size_t n_rows, room;
+	size_t n_rows, capacity;
 	struct sp_tm_group *groups; /* owned; sorted by process, then thread */
 	size_t n_groups;
 	bool show_process, show_thread;

@@ -22,9 +22,9 @@ void *rg_grown(void *p, size_t n)
 
 void *rg_put(struct bytes *b, const void *p, size_t n)
 {
-	if (b->n + n > b->room) {
-		b->room = (b->n + n) * 3 / 2 + 4096;
-		b->p = rg_grown(b->p, b->room);
+	if (b->n + n > b->capacity) {
+		b->capacity = (b->n + n) * 3 / 2 + 4096;
+		b->p = rg_grown(b->p, b->capacity);
 	}
 	if (p)
 		memcpy(b->p + b->n, p, n);
@@ -162,8 +162,8 @@ struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid
 	t->state.creator = creator;
 	t->state.tid = tid;
 	t->state.begin = t->state.last = t->chunk_base = begin;
-	t->node_room = 64;
-	t->nodes = rg_grown(NULL, t->node_room * sizeof(*t->nodes));
+	t->node_capacity = 64;
+	t->nodes = rg_grown(NULL, t->node_capacity * sizeof(*t->nodes));
 	memset(t->nodes, 0, sizeof(*t->nodes));
 	t->nodes[0].parent = SP_RAW_NONE;
 	t->n_nodes = 1;

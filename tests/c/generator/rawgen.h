@@ -37,7 +37,7 @@ void rg_rank(struct rg_process *p, uint64_t world, uint32_t rank, uint32_t size)
 void rg_comm(struct rg_process *p, uint32_t comm, uint32_t flags, const char *name, const struct sp_raw_comm *c,
              const struct sp_raw_ranks *members, size_t n);
 
-/* Adds a metric's column; call before the first thread. flags: enum sp_raw_metric_kind, SP_RAW_METRIC_OWN. */
+/* Adds a metric's column; call before the first thread. flags: enum sp_raw_metric_kind, SP_RAW_METRIC_EXCLUSIVE. */
 void rg_metric(struct rg_process *p, uint32_t column, uint32_t flags, const char *name, const char *unit, int exponent);
 
 struct rg_thread *rg_thread(struct rg_process *p, const char *name, uint64_t tid, uint32_t creator, uint64_t begin);

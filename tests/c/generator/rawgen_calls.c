@@ -90,13 +90,13 @@ static void grow_nodes(struct rg_thread *t)
 {
 	size_t i;
 
-	if (t->n_nodes == t->node_room) {
-		t->node_room *= 2;
-		t->nodes = rg_grown(t->nodes, t->node_room * sizeof(*t->nodes));
+	if (t->n_nodes == t->node_capacity) {
+		t->node_capacity *= 2;
+		t->nodes = rg_grown(t->nodes, t->node_capacity * sizeof(*t->nodes));
 	}
 	if (t->slots && t->n_nodes * 2 <= t->slot_mask)
 		return;
-	t->slot_mask = t->node_room * 4 - 1;
+	t->slot_mask = t->node_capacity * 4 - 1;
 	free(t->slots);
 	t->slots = rg_grown(NULL, (t->slot_mask + 1) * sizeof(*t->slots));
 	memset(t->slots, 0, (t->slot_mask + 1) * sizeof(*t->slots));
@@ -126,11 +126,11 @@ uint64_t *rg_value(struct rg_thread *t, uint32_t node, uint32_t column)
 {
 	const size_t width = t->process->n_columns;
 
-	if (t->value_room < t->n_nodes) {
-		t->values = rg_grown(t->values, t->node_room * width * sizeof(*t->values));
-		memset(t->values + t->value_room * width, 0,
-		       (t->node_room - t->value_room) * width * sizeof(*t->values));
-		t->value_room = t->node_room;
+	if (t->value_capacity < t->n_nodes) {
+		t->values = rg_grown(t->values, t->node_capacity * width * sizeof(*t->values));
+		memset(t->values + t->value_capacity * width, 0,
+		       (t->node_capacity - t->value_capacity) * width * sizeof(*t->values));
+		t->value_capacity = t->node_capacity;
 	}
 	return &t->values[node * width + column];
 }
@@ -241,7 +241,7 @@ static struct sp_raw_node *with_values(struct rg_thread *t, size_t values, size_
 
 void rg_put_nodes(struct rg_thread *t)
 {
-	const size_t most = (NODES_BYTES - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_node);
+	const size_t limit = (NODES_BYTES - sizeof(struct sp_raw_chunk)) / sizeof(struct sp_raw_node);
 	const size_t values = (t->process->n_columns + SP_RAW_VALUES - 1) / SP_RAW_VALUES;
 	struct sp_raw_chunk c = {.type = SP_RAW_NODES, .location = t->state.id};
 	size_t total, i, n, at, slot[MAX_DEPTH];
@@ -251,7 +251,7 @@ void rg_put_nodes(struct rg_thread *t)
 	for (d = 0; d <= t->depth; d++)
 		slot[d] = t->frames[d].node ? 1 + (t->frames[d].node - 1) * (1 + values) : 0;
 	for (i = 0; i < total; i += n, c.seq++) {
-		n = total - i < most ? total - i : most;
+		n = total - i < limit ? total - i : limit;
 		while (i + n < total && (i + n - 1) % (1 + values))
 			n--; /* values must be in the same chunk as their node */
 		c.base = i;

@@ -21,7 +21,7 @@ static void memory_columns(struct rg_process *p)
 	uint32_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
-		rg_metric(p, i, SP_RAW_METRIC_MEMORY | SP_RAW_METRIC_OWN, names[i], i & 1 ? "byte" : "#", 0);
+		rg_metric(p, i, SP_RAW_METRIC_MEMORY | SP_RAW_METRIC_EXCLUSIVE, names[i], i & 1 ? "byte" : "#", 0);
 }
 
 struct rg_process *rg_memory(void)

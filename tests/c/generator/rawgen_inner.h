@@ -10,17 +10,17 @@ enum { EVENT_WORDS = (64 * 1024 - 64) / 8, NODES_BYTES = 256 * 1024, MAX_DEPTH =
 
 struct bytes {
 	unsigned char *p;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct rg_thread {
 	struct rg_process *process;
 	struct sp_raw_location state;
 	struct sp_raw_node *nodes; /* owned */
-	size_t n_nodes, node_room;
-	uint64_t *values;  /* owned: n_columns for each node */
-	size_t value_room; /* capacity in nodes */
-	uint32_t *slots;   /* owned: hash table (parent, region) -> node; 0: empty */
+	size_t n_nodes, node_capacity;
+	uint64_t *values;      /* owned: n_columns for each node */
+	size_t value_capacity; /* capacity in nodes */
+	uint32_t *slots;       /* owned: hash table (parent, region) -> node; 0: empty */
 	size_t slot_mask;
 	uint64_t *words; /* owned: EVENT_WORDS words of the current chunk */
 	size_t n_words;

@@ -25,22 +25,22 @@ static void regions(struct rg_process *p)
 	for (i = 0; i < sizeof(mpi) / sizeof(*mpi); i++)
 		rg_region(p, mpi[i].id, SP_RAW_REGION_MPI, "", mpi[i].name, "", mpi[i].role);
 	rg_define(p, SP_RAW_DEF_STRING, 1, "/data/ring.bin");
-	rg_metric(p, 0, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "bytes_sent", "byte", 0);
-	rg_metric(p, 1, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "bytes_received", "byte", 0);
-	rg_metric(p, 2, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "mpi_io_bytes_written", "byte", 0);
+	rg_metric(p, 0, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "bytes_sent", "byte", 0);
+	rg_metric(p, 1, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "bytes_received", "byte", 0);
+	rg_metric(p, 2, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "mpi_io_bytes_written", "byte", 0);
 }
 
 /* Even and odd ranks each have a communicator with half of the ranks. */
 static void communicators(struct rg_process *p, uint64_t world, uint32_t rank, uint32_t size)
 {
-	enum { MOST = 32768 };
-	static struct sp_raw_ranks half[MOST];
+	enum { MAX = 32768 };
+	static struct sp_raw_ranks half[MAX];
 	const struct sp_raw_ranks all = {world, 0, size}, me = {world, rank, 1};
 	const uint32_t n = (size + 1 - rank % 2) / 2;
 	const uint32_t cart[2] = {size, 1}, coordinates[1] = {rank};
 	uint32_t i;
 
-	for (i = 0; i < n && i < MOST; i++)
+	for (i = 0; i < n && i < MAX; i++)
 		half[i] = (struct sp_raw_ranks){world, 2 * i + rank % 2, 1};
 	rg_comm(p, WORLD_COMM, SP_RAW_COMM_WORLD, "MPI_COMM_WORLD", &(struct sp_raw_comm){0x11, 0, size, rank, 0, 0},
 	        &all, rank == 0);

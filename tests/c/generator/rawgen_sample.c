@@ -32,8 +32,8 @@ static void define(struct rg_process *p)
 	rg_define(p, SP_RAW_DEF_STRING, 3, "/data/output.bin");
 	rg_metric(p, 0, SP_RAW_METRIC_RUSAGE, "ru_utime", "s", -6);
 	rg_metric(p, 1, SP_RAW_METRIC_PERF, "instructions", "#", 0);
-	rg_metric(p, 2, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "io_bytes_read", "byte", 0);
-	rg_metric(p, 3, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_OWN, "io_bytes_written", "byte", 0);
+	rg_metric(p, 2, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "io_bytes_read", "byte", 0);
+	rg_metric(p, 3, SP_RAW_METRIC_BYTES | SP_RAW_METRIC_EXCLUSIVE, "io_bytes_written", "byte", 0);
 }
 
 /* The metrics of a METRICS event at a time; frames that are left at that time have their growth. */

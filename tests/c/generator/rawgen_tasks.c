@@ -65,7 +65,7 @@ static void define(struct rg_process *p)
 	rg_record(p, SP_RAW_DEF_LOCATION_NAME, 0, 1, 1, (struct rg_bytes[4]){{"worker", 6}});
 }
 
-static void say(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, uint64_t first, uint64_t second)
+static void put_extra(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, uint64_t first, uint64_t second)
 {
 	const bool one = what == SP_RAW_X_THREAD_CREATE || what == SP_RAW_X_TASK_CREATE ||
 	                 what == SP_RAW_X_TASK_SWITCH || what == SP_RAW_X_GIL_WAIT;
@@ -82,43 +82,43 @@ static uint64_t pair(uint32_t low, uint32_t high)
 static void first_thread(struct rg_thread *t)
 {
 	rg_enter(t, 1000, MAIN);
-	say(t, 1010, SP_RAW_X_TASK_CREATE, 1, 0);
-	say(t, 1020, SP_RAW_X_TASK_CREATE, NEVER_BEGAN, 0);
-	say(t, 1030, SP_RAW_X_THREAD_CREATE, 1, 0);
-	say(t, 1100, SP_RAW_X_TASK_SWITCH, 1, 0);
+	put_extra(t, 1010, SP_RAW_X_TASK_CREATE, 1, 0);
+	put_extra(t, 1020, SP_RAW_X_TASK_CREATE, NEVER_BEGAN, 0);
+	put_extra(t, 1030, SP_RAW_X_THREAD_CREATE, 1, 0);
+	put_extra(t, 1100, SP_RAW_X_TASK_SWITCH, 1, 0);
 	rg_enter(t, 1100, OUTER);
 	rg_enter(t, 1110, INNER);
-	say(t, 1200, SP_RAW_X_HANDOVER, 1, 0);
-	say(t, 1210, SP_RAW_X_GIL_WAIT, 8, 0);
+	put_extra(t, 1200, SP_RAW_X_HANDOVER, 1, 0);
+	put_extra(t, 1210, SP_RAW_X_GIL_WAIT, 8, 0);
 	rg_suspend(t, 1300);
 	rg_suspend(t, 1300);
-	say(t, 1300, SP_RAW_X_TASK_AWAITS, 1, pair(INNER, FUTURE));
-	say(t, 1700, SP_RAW_X_TASK_SWITCH, 1, 0);
+	put_extra(t, 1300, SP_RAW_X_TASK_AWAITS, 1, pair(INNER, FUTURE));
+	put_extra(t, 1700, SP_RAW_X_TASK_SWITCH, 1, 0);
 	rg_resume(t, 1700, OUTER);
-	say(t, 1750, SP_RAW_X_TASK_CREATE, 3, 0);
+	put_extra(t, 1750, SP_RAW_X_TASK_CREATE, 3, 0);
 	/* one call inside the other */
-	say(t, 1900, SP_RAW_X_TASK_SWITCH, 3, 0);
+	put_extra(t, 1900, SP_RAW_X_TASK_SWITCH, 3, 0);
 	rg_enter(t, 1900, OUTER);
 	rg_suspend(t, 1950);
-	say(t, 1950, SP_RAW_X_TASK_AWAITS, pair(3, 1), 0);
+	put_extra(t, 1950, SP_RAW_X_TASK_AWAITS, pair(3, 1), 0);
 	rg_leave(t, 2000);
-	say(t, 2000, SP_RAW_X_TASK_END, 1, SP_RAW_TASK_RETURNED);
-	say(t, 2100, SP_RAW_X_THREAD_JOIN, 8, 90);
+	put_extra(t, 2000, SP_RAW_X_TASK_END, 1, SP_RAW_TASK_RETURNED);
+	put_extra(t, 2100, SP_RAW_X_THREAD_JOIN, 8, 90);
 	rg_leave(t, 2200);
 }
 
 static void second_thread(struct rg_thread *t)
 {
 	rg_enter(t, 1050, MAIN);
-	say(t, 1150, SP_RAW_X_TASK_SWITCH, 2, 0);
+	put_extra(t, 1150, SP_RAW_X_TASK_SWITCH, 2, 0);
 	rg_enter(t, 1150, OUTER);
-	say(t, 1160, SP_RAW_X_HANDOVER, 1, 1);
+	put_extra(t, 1160, SP_RAW_X_HANDOVER, 1, 1);
 	rg_suspend(t, 1180);
-	say(t, 1180, SP_RAW_X_TASK_AWAITS, 2, pair(OUTER, EVENT));
-	say(t, 1780, SP_RAW_X_TASK_SWITCH, 2, 0);
+	put_extra(t, 1180, SP_RAW_X_TASK_AWAITS, 2, pair(OUTER, EVENT));
+	put_extra(t, 1780, SP_RAW_X_TASK_SWITCH, 2, 0);
 	rg_resume(t, 1780, OUTER);
 	rg_leave(t, 1800);
-	say(t, 1800, SP_RAW_X_TASK_END, 2, SP_RAW_TASK_CANCELLED);
+	put_extra(t, 1800, SP_RAW_X_TASK_END, 2, SP_RAW_TASK_CANCELLED);
 	rg_leave(t, 2050);
 }
 

@@ -20,8 +20,8 @@ static void define(struct rg_process *p)
 	rg_define(p, SP_RAW_DEF_STRING, FILE_NAME, "/waits.py");
 	rg_define(p, SP_RAW_DEF_STRING, LOCK_TYPE, "_thread.lock");
 	rg_define(p, SP_RAW_DEF_STRING, QUEUE_TYPE, "queue.Queue");
-	rg_metric(p, 0, SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN, "wait_time", "s", -9);
-	rg_metric(p, 1, SP_RAW_METRIC_WAIT | SP_RAW_METRIC_OWN, "waits", "#", 0);
+	rg_metric(p, 0, SP_RAW_METRIC_WAIT | SP_RAW_METRIC_EXCLUSIVE, "wait_time", "s", -9);
+	rg_metric(p, 1, SP_RAW_METRIC_WAIT | SP_RAW_METRIC_EXCLUSIVE, "waits", "#", 0);
 }
 
 static void begin(struct rg_thread *t, uint64_t at, uint32_t object, uint32_t kind, uint64_t row)
@@ -177,11 +177,11 @@ static void objects(struct rg_process *p)
 	     .contended = 1},
 	    {.kind = SP_RAW_WAIT_GIL, .made_by = SP_RAW_NONE, .holder = SP_RAW_NONE, .contended = 1, .waited = 30},
 	};
-	static const struct sp_raw_deadlock circle[] = {{0, ORDINARY, 1650, 0}, {1, OTHER, 1640, 0}};
+	static const struct sp_raw_deadlock cycle[] = {{0, ORDINARY, 1650, 0}, {1, OTHER, 1640, 0}};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		rg_object(p, &all[i]);
-	rg_record(p, SP_RAW_DEF_DEADLOCK, 0, 0, 0, (const struct rg_bytes[4]){{circle, sizeof(circle)}});
+	rg_record(p, SP_RAW_DEF_DEADLOCK, 0, 0, 0, (const struct rg_bytes[4]){{cycle, sizeof(cycle)}});
 }
 
 struct rg_process *rg_waits(bool trace)

@@ -22,7 +22,7 @@ int sp_lod_damaged(struct sp_err *e)
 
 /* ---- reading ---- */
 
-static const void *array(const struct sp_lod *p, const struct sp_lod_place *l, const struct sp_lod_array *a,
+static const void *array(const struct sp_lod *p, const struct sp_lod_file_location *l, const struct sp_lod_array *a,
                          size_t size)
 {
 	if (a->at % 8 || a->at > l->bytes || a->n > (l->bytes - a->at) / size)
@@ -54,7 +54,7 @@ static unsigned divide(size_t n, size_t all, unsigned bits, size_t more, size_t 
 static bool set_levels(struct sp_lod_location *l, const struct sp_lod_node *nodes, const struct sp_lod_strip *strips,
                        const struct sp_lod_sum *sums)
 {
-	const struct sp_lod_place *t = l->place;
+	const struct sp_lod_file_location *t = l->place;
 	const size_t n_strips = t->events / SP_LOD_STRIP + (t->events % SP_LOD_STRIP != 0);
 	size_t at[SP_LOD_LEVELS], n[SP_LOD_LEVELS];
 	unsigned i;
@@ -75,7 +75,7 @@ static bool set_levels(struct sp_lod_location *l, const struct sp_lod_node *node
 
 bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location *l)
 {
-	const struct sp_lod_place *t = &p->places[location];
+	const struct sp_lod_file_location *t = &p->places[location];
 	const void *nodes, *strips, *sums;
 
 	*l = (struct sp_lod_location){.place = t};
@@ -113,7 +113,7 @@ void sp_lod_forget(const void *bytes, size_t n)
 }
 
 /* Releases the pages of the previous elements after every MANY elements. */
-static void looked(const struct sp_lod_location *l, size_t i)
+static void release_previous(const struct sp_lod_location *l, size_t i)
 {
 	if (i % MANY == MANY - 1)
 		sp_lod_forget((const char *)l->points - l->place->points.at, l->place->bytes);
@@ -121,7 +121,7 @@ static void looked(const struct sp_lod_location *l, size_t i)
 
 static bool points_are_sound(const struct sp_lod_location *l)
 {
-	const struct sp_lod_place *t = l->place;
+	const struct sp_lod_file_location *t = l->place;
 	size_t i;
 
 	for (i = 0; i < t->points.n; i++) {
@@ -192,7 +192,7 @@ static bool all_cells_are_sound(const struct sp_model *m, const struct sp_lod_lo
 		for (i = 0; i < l->levels[level].n; i++) {
 			if (!cells_are_sound(m, l, &l->levels[level].nodes[i]))
 				return false;
-			looked(l, i);
+			release_previous(l, i);
 		}
 	return true;
 }
@@ -231,14 +231,14 @@ static bool sums_are_sound(const struct sp_model *m, const struct sp_lod_locatio
 	for (i = 0; i < l->place->entries.n; i++) {
 		if (l->entries[i].path >= m->n_paths)
 			return false;
-		looked(l, i);
+		release_previous(l, i);
 	}
 	return true;
 }
 
 static bool notes_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
-	const struct sp_lod_place *t = l->place;
+	const struct sp_lod_file_location *t = l->place;
 	size_t i;
 
 	for (i = 0; i < t->markers.n; i++)
@@ -256,7 +256,7 @@ static bool notes_are_sound(const struct sp_model *m, const struct sp_lod_locati
 
 static bool metrics_are_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
-	const struct sp_lod_place *t = l->place;
+	const struct sp_lod_file_location *t = l->place;
 	const size_t width = sp_lod_metrics(m);
 	size_t i;
 

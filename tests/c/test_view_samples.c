@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawing and summing up samples, compared with the single samples. */
-#include "view/looks.h"
+#include "view/samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "model/metric.h"
 #include "model/path.h"
 
-enum { LOOKS = 5000, PATHS = 9, MOST_PIXELS = 900 };
+enum { SAMPLES = 5000, PATHS = 9, MAX_PIXELS = 900 };
 
 static unsigned random_below(unsigned n)
 {
@@ -21,12 +21,12 @@ static unsigned random_below(unsigned n)
 	return (unsigned)(x % n);
 }
 
-static void fill(struct sp_looks *l, size_t n)
+static void fill(struct sp_view_samples *l, size_t n)
 {
 	uint64_t at = 1000;
 	size_t i;
 
-	*l = (struct sp_looks){.n = n};
+	*l = (struct sp_view_samples){.n = n};
 	l->time = calloc(n + 1, sizeof(*l->time));
 	l->until = calloc(n + 1, sizeof(*l->until));
 	l->path = calloc(n + 1, sizeof(*l->path));
@@ -47,14 +47,14 @@ static void fill(struct sp_looks *l, size_t n)
 
 		l->until[i] = random_below(10) ? next : l->time[i] + (next - l->time[i]) / 2;
 	}
-	MUST(sp_looks_sum_up(l) == 0);
+	MUST(sp_view_samples_sum_up(l) == 0);
 }
 
 struct drawn {
 	uint64_t begin, end, until;
 	uint32_t pixels;
-	uint64_t state[MOST_PIXELS][SP_SAMPLE_STATES];
-	uint64_t ns[PATHS], looks, together;
+	uint64_t state[MAX_PIXELS][SP_SAMPLE_STATES];
+	uint64_t ns[PATHS], samples, together;
 };
 
 static uint32_t pixel_of(const struct drawn *d, uint64_t at)
@@ -66,7 +66,7 @@ static uint32_t pixel_of(const struct drawn *d, uint64_t at)
 }
 
 static void draw(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
-                 uint64_t looks)
+                 uint64_t samples)
 {
 	struct drawn *d = arg;
 	uint64_t sum = 0;
@@ -76,23 +76,23 @@ static void draw(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_
 	d->until = end;
 	for (i = 0; i < SP_SAMPLE_STATES; i++)
 		sum += state[i];
-	CHECK(looks == 1 ? sum == end - begin : sum <= end - begin);
+	CHECK(samples == 1 ? sum == end - begin : sum <= end - begin);
 	d->ns[path] += ns;
-	d->looks += looks;
-	if (looks == 1)
+	d->samples += samples;
+	if (samples == 1)
 		return;
 	d->together++;
-	CHECK(looks == SP_LOOKS_BLOCK && pixel_of(d, begin) == pixel_of(d, end));
+	CHECK(samples == SP_VIEW_SAMPLES_BLOCK && pixel_of(d, begin) == pixel_of(d, end));
 	for (i = 0; i < SP_SAMPLE_STATES; i++)
 		d->state[pixel_of(d, begin)][i] += state[i];
 }
 
 /* Each ns for which a sample in the range is valid is reported once; combined samples have the sum of the single
  * samples. */
-static void test_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint32_t pixels)
+static void test_walk(const struct sp_view_samples *l, uint64_t begin, uint64_t end, uint32_t pixels)
 {
 	static struct drawn d;
-	uint64_t expected[SP_SAMPLE_STATES] = {0}, found[SP_SAMPLE_STATES] = {0}, looks = 0;
+	uint64_t expected[SP_SAMPLE_STATES] = {0}, found[SP_SAMPLE_STATES] = {0}, samples = 0;
 	struct sp_value values[PATHS] = {0};
 	double grown[PATHS * 2] = {0}, cpu[PATHS] = {0}, sum = 0;
 	uint64_t ns[PATHS] = {0}, used = 0;
@@ -100,30 +100,30 @@ static void test_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, ui
 	uint32_t i;
 
 	d = (struct drawn){.begin = begin, .end = end, .until = begin, .pixels = pixels};
-	sp_looks_walk(l, begin, end, pixels, draw, &d);
+	sp_view_samples_walk(l, begin, end, pixels, draw, &d);
 	for (k = 0; k < l->n; k++) {
 		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
-		const uint64_t to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+		const uint64_t to = sp_view_samples_until(l, k) < end ? sp_view_samples_until(l, k) : end;
 
-		if (l->time[k] < end && sp_looks_until(l, k) > begin && to > from) {
+		if (l->time[k] < end && sp_view_samples_until(l, k) > begin && to > from) {
 			expected[l->state[k]] += to - from;
 			ns[l->path[k]] += to - from;
-			looks++;
+			samples++;
 		}
-		if (l->time[k] > begin && l->time[k] < end && sp_looks_until(l, k) > begin)
+		if (l->time[k] > begin && l->time[k] < end && sp_view_samples_until(l, k) > begin)
 			used += l->cpu[k];
 	}
 	/* the blocks also contain samples with a duration of 0 */
-	CHECK(d.looks >= looks && d.looks <= looks + d.together * SP_LOOKS_BLOCK);
+	CHECK(d.samples >= samples && d.samples <= samples + d.together * SP_VIEW_SAMPLES_BLOCK);
 	for (i = 0; i < SP_SAMPLE_STATES; i++) {
-		sp_looks_grown(l, begin, end, (enum sp_looks_metric)i, grown, 2);
+		sp_view_samples_grown(l, begin, end, (enum sp_view_samples_metric)i, grown, 2);
 		for (k = 0; k < PATHS; k++)
 			found[i] += (uint64_t)grown[k * 2];
 		memset(grown, 0, sizeof(grown));
 		CHECK(found[i] == expected[i]);
 	}
-	sp_looks_range(l, begin, end, values);
-	sp_looks_grown(l, begin, end, SP_LOOKS_CPU, cpu, 1);
+	sp_view_samples_range(l, begin, end, values);
+	sp_view_samples_grown(l, begin, end, SP_VIEW_SAMPLES_CPU, cpu, 1);
 	CHECK(values[0].excl == 0);
 	for (k = 0; k < PATHS; k++) {
 		CHECK(k == 0 || values[k].excl == (double)ns[k]);
@@ -137,37 +137,37 @@ static void test_metrics(void)
 {
 	struct sp_metric x = {.kind = SP_METRIC_SAMPLE, .name = {"sampled_idle", 12}, .own = true};
 
-	CHECK((int)sp_looks_metric_of(&x) == 3);
+	CHECK((int)sp_view_samples_metric_of(&x) == 3);
 	x.name.p = "sampled_cpu";
-	CHECK(sp_looks_metric_of(&x) == SP_LOOKS_CPU);
+	CHECK(sp_view_samples_metric_of(&x) == SP_VIEW_SAMPLES_CPU);
 	x.name.p = "samples";
-	CHECK(sp_looks_metric_of(&x) == SP_LOOKS_NOT);
+	CHECK(sp_view_samples_metric_of(&x) == SP_VIEW_SAMPLES_NONE);
 	x = (struct sp_metric){.kind = SP_METRIC_MEMORY, .name = {"sampled_idle", 12}};
-	CHECK(sp_looks_metric_of(&x) == SP_LOOKS_NOT);
+	CHECK(sp_view_samples_metric_of(&x) == SP_VIEW_SAMPLES_NONE);
 }
 
 int main(void)
 {
-	static const size_t numbers[] = {0, 1, SP_LOOKS_BLOCK, SP_LOOKS_BLOCK * 3 + 1, LOOKS};
-	struct sp_looks l;
+	static const size_t numbers[] = {0, 1, SP_VIEW_SAMPLES_BLOCK, SP_VIEW_SAMPLES_BLOCK * 3 + 1, SAMPLES};
+	struct sp_view_samples l;
 	size_t i;
 	int k;
 
 	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		fill(&l, numbers[i]);
 		test_walk(&l, 0, l.end + 100, 1);
-		test_walk(&l, 0, l.end + 100, MOST_PIXELS);
+		test_walk(&l, 0, l.end + 100, MAX_PIXELS);
 		for (k = 0; k < 40; k++) {
 			const uint64_t begin = random_below((unsigned)l.end),
 			               end = begin + 1 + random_below((unsigned)l.end);
 
-			test_walk(&l, begin, end, 1 + random_below(MOST_PIXELS));
+			test_walk(&l, begin, end, 1 + random_below(MAX_PIXELS));
 		}
 		if (l.n) {
-			CHECK(sp_looks_at(&l, 0) == 0 || l.time[1] == l.time[0]);
-			CHECK(sp_looks_at(&l, l.end) == l.n);
+			CHECK(sp_view_samples_find(&l, 0) == 0 || l.time[1] == l.time[0]);
+			CHECK(sp_view_samples_find(&l, l.end) == l.n);
 		}
-		sp_looks_free(&l);
+		sp_view_samples_free(&l);
 	}
 	test_metrics();
 	return check_failures != 0;

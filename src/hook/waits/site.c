@@ -176,12 +176,12 @@ static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 	return is;
 }
 
-SP_WAITS_TOGETHER void sp_waits_find_place(struct sp_thread *t, struct sp_waits_place *p)
+SP_WAITS_TOGETHER void sp_waits_find_site(struct sp_thread *t, struct sp_waits_site *p)
 {
 	sp_frame *f = sp_frame_current(PyThreadState_Get()), *last = f;
 	uint64_t unnamed = 0;
 	const enum role theirs = t ? WAITS : MAKES;
-	*p = (struct sp_waits_place){.node = t ? (uint64_t)sp_stack_node(t, &unnamed) : 0};
+	*p = (struct sp_waits_site){.node = t ? (uint64_t)sp_stack_node(t, &unnamed) : 0};
 	for (int i = 0; f && i < DEEPEST && has_role(sp_frame_globals(f), theirs); i++) {
 		PyObject *self = sp_cell_value(sp_frame_argument(f, 0));
 		const unsigned kind = self ? kind_of(Py_TYPE(self)) : 0;

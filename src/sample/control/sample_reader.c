@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sample/control/look.h"
+#include "sample/control/sample_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 
 enum {
 	FIRST_FRAMES = 256,
-	MOST_FRAMES = 1 << 17,
+	MAX_FRAMES = 1 << 17,
 	NATIVE_FRAMES = 512,
 	TRIES = 4 /* reads of a stack that keeps changing */
 };
 
 /* ---- buffers ---- */
 
-static bool room(struct sp_look *l, size_t python)
+static bool reserve(struct sp_sample_reader *l, size_t python)
 {
 	const size_t mixed = python + (l->native ? NATIVE_FRAMES : 0) + SP_MARKS;
 	void *p = realloc(l->python_frames, python * sizeof *l->python_frames);
@@ -36,15 +36,15 @@ static bool room(struct sp_look *l, size_t python)
 		l->frames = f;
 	if (!p || !m || !f)
 		return false;
-	l->python_room = python;
-	l->mixed_room = mixed;
+	l->python_capacity = python;
+	l->mixed_capacity = mixed;
 	return true;
 }
 
-int sp_look_open(struct sp_look *l, const struct sp_target *target, struct sp_python *python, struct sp_native *native,
-                 const char *recorded)
+int sp_sample_reader_open(struct sp_sample_reader *l, const struct sp_target *target, struct sp_python *python,
+                          struct sp_native *native, const char *recorded)
 {
-	*l = (struct sp_look){.target = target, .python = python, .native = native, .cells = {.file = -1}};
+	*l = (struct sp_sample_reader){.target = target, .python = python, .native = native, .cells = {.file = -1}};
 	sp_marks_open(&l->marks, target, recorded);
 	l->no_python = sp_samples_region("", "<no Python code>", "", 0, SP_RAW_REGION_C);
 	l->no_stack = sp_samples_region("", "<no stack>", "", 0, SP_RAW_REGION_C);
@@ -53,10 +53,10 @@ int sp_look_open(struct sp_look *l, const struct sp_target *target, struct sp_py
 	if (native)
 		l->native_frames = malloc(NATIVE_FRAMES * sizeof *l->native_frames);
 	bool whole = l->no_python && l->no_stack && l->no_outer && l->no_file && (!native || l->native_frames);
-	return whole && room(l, FIRST_FRAMES) ? 0 : -ENOMEM;
+	return whole && reserve(l, FIRST_FRAMES) ? 0 : -ENOMEM;
 }
 
-void sp_look_close(struct sp_look *l)
+void sp_sample_reader_close(struct sp_sample_reader *l)
 {
 	free(l->states);
 	free(l->python_frames);
@@ -69,7 +69,7 @@ void sp_look_close(struct sp_look *l)
 	free(l->no_file);
 	sp_marks_close(&l->marks);
 	sp_cells_close(&l->cells);
-	*l = (struct sp_look){.python = NULL};
+	*l = (struct sp_sample_reader){.python = NULL};
 }
 
 /* ---- functions ---- */
@@ -125,37 +125,38 @@ static struct sp_sampled_region *native_region(struct sp_native_function *f)
 
 /* ---- stacks ---- */
 
-int sp_look_begin(struct sp_look *l)
+int sp_sample_begin(struct sp_sample_reader *l)
 {
 	int n = -EAGAIN;
 	for (int i = 0; i < TRIES && n == -EAGAIN; i++)
-		n = sp_python_threads(l->python, l->states, l->state_room);
+		n = sp_python_threads(l->python, l->states, l->state_capacity);
 	l->n_states = n;
-	if (n <= (int)l->state_room)
+	if (n <= (int)l->state_capacity)
 		return n;
 	struct sp_python_thread *more = realloc(l->states, ((size_t)n + 16) * sizeof *more);
 	if (!more)
 		return l->n_states = -ENOMEM;
 	l->states = more;
-	l->state_room = (size_t)n + 16;
-	return sp_look_begin(l);
+	l->state_capacity = (size_t)n + 16;
+	return sp_sample_begin(l);
 }
 
 /* Reads the Python frames; -EAGAIN: they keep changing. */
-static int read_python(struct sp_look *l, pid_t tid)
+static int read_python(struct sp_sample_reader *l, pid_t tid)
 {
 	int n = l->n_states < 0 ? l->n_states : -EAGAIN;
 	for (int i = 0; i < TRIES && n == -EAGAIN && l->n_states >= 0; i++)
 		n = sp_python_stack_of(l->python, l->states, (size_t)l->n_states, tid, l->python_frames,
-		                       l->python_room);
-	if (n > (int)l->python_room && l->python_room < MOST_FRAMES && room(l, 2 * l->python_room))
+		                       l->python_capacity);
+	if (n > (int)l->python_capacity && l->python_capacity < MAX_FRAMES && reserve(l, 2 * l->python_capacity))
 		return read_python(l, tid);
-	l->more = n > (int)l->python_room;
-	return l->more ? (int)l->python_room : n;
+	l->more = n > (int)l->python_capacity;
+	return l->more ? (int)l->python_capacity : n;
 }
 
 /* Reads Python and compiled frames as one consistent snapshot; without compiled frames if that is not possible. */
-static int read_both(struct sp_look *l, pid_t tid, struct sp_thread_times *times, size_t *n_native, bool *complete)
+static int read_both(struct sp_sample_reader *l, pid_t tid, struct sp_thread_times *times, size_t *n_native,
+                     bool *complete)
 {
 	int n = -EAGAIN, r = -EAGAIN;
 	*n_native = 0;
@@ -173,7 +174,7 @@ static int read_both(struct sp_look *l, pid_t tid, struct sp_thread_times *times
 	return n;
 }
 
-static void take_frame(struct sp_look *l, const struct sp_mixed_frame *m)
+static void take_frame(struct sp_sample_reader *l, const struct sp_mixed_frame *m)
 {
 	struct sp_sampled_region *r = m->python                     ? python_region(&l->cells, m->python->code)
 	                              : m->native->function != NULL ? native_region(m->native->function)
@@ -183,10 +184,10 @@ static void take_frame(struct sp_look *l, const struct sp_mixed_frame *m)
 }
 
 /* Combines the stacks. inside: number of Python frames to keep, with everything that they call. */
-static void take_stack(struct sp_look *l, int n_python, int inside, size_t n_native, bool complete)
+static void take_stack(struct sp_sample_reader *l, int n_python, int inside, size_t n_native, bool complete)
 {
 	size_t n = sp_native_mix(l->python_frames, n_python > 0 ? (size_t)n_python : 0, l->native_frames, n_native,
-	                         complete, false, l->mixed, l->mixed_room);
+	                         complete, false, l->mixed, l->mixed_capacity);
 	if (inside < n_python)
 		while (n > 0 && !(l->mixed[n - 1].python && l->mixed[n - 1].python < l->python_frames + inside))
 			n--;
@@ -199,7 +200,7 @@ static void take_stack(struct sp_look *l, int n_python, int inside, size_t n_nat
 }
 
 /* Adds the regions of one of the two kinds that the process records itself; innermost first. */
-static void take_marks(struct sp_look *l, struct sp_sampled_region *const *marks, const bool *user, size_t n,
+static void take_marks(struct sp_sample_reader *l, struct sp_sampled_region *const *marks, const bool *user, size_t n,
                        bool which)
 {
 	while (n-- > 0)
@@ -208,7 +209,7 @@ static void take_marks(struct sp_look *l, struct sp_sampled_region *const *marks
 }
 
 /* Whether only start-up code runs: its outermost frames are the import of the first module, or `site`. */
-static bool is_start_up(const struct sp_look *l, int n)
+static bool is_start_up(const struct sp_sample_reader *l, int n)
 {
 	static const char *const first[] = {"_frozen_importlib", "_frozen_importlib_external", "site"};
 	const char *module = n > 0 ? sp_module_name(l->python_frames[n - 1].code->module) : "";
@@ -218,7 +219,7 @@ static bool is_start_up(const struct sp_look *l, int n)
 	return false;
 }
 
-void sp_look_at(struct sp_look *l, pid_t tid, uint64_t state)
+void sp_sample_thread(struct sp_sample_reader *l, pid_t tid, uint64_t state)
 {
 	struct sp_sampled_region *marks[SP_MARKS];
 	bool user[SP_MARKS];

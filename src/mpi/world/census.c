@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mpi/world/roll.h"
+#include "mpi/world/census.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 
 enum {
 	REFUSED = 1, /* a number was already there: the number of the world was used before */
-	MOST_RANKS = 1 << 26,
-	MOST_ANCESTORS = 64
+	MAX_RANKS = 1 << 26,
+	MAX_ANCESTORS = 64
 };
 
 static void fold(uint64_t *hash, const char *text)
@@ -49,21 +49,21 @@ static int number_of(const char *const *names)
 			continue;
 		errno = 0;
 		long n = strtol(value, &end, 10);
-		if (!*end && !errno && n >= 0 && n < MOST_RANKS)
+		if (!*end && !errno && n >= 0 && n < MAX_RANKS)
 			return (int)n;
 	}
 	return -1;
 }
 
-static void find_place(struct sp_roll *r, enum sp_roll_launcher launcher)
+static void find_place(struct sp_census *r, enum sp_census_launcher launcher)
 {
 	static const char *const openmpi_rank[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
 	                                           NULL};
 	static const char *const openmpi_size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
 	static const char *const hydra_rank[] = {"PMI_RANK", "PMIX_RANK", "SLURM_PROCID", NULL};
 	static const char *const hydra_size[] = {"PMI_SIZE", "SLURM_NTASKS", NULL};
-	r->rank = number_of(launcher == SP_ROLL_HYDRA ? hydra_rank : openmpi_rank);
-	r->size = number_of(launcher == SP_ROLL_HYDRA ? hydra_size : openmpi_size);
+	r->rank = number_of(launcher == SP_CENSUS_HYDRA ? hydra_rank : openmpi_rank);
+	r->size = number_of(launcher == SP_CENSUS_HYDRA ? hydra_size : openmpi_size);
 }
 
 /* Reads up to n - 1 bytes of a process's file in /proc and adds a NUL. Returns their number; 0: unreadable. */
@@ -118,7 +118,7 @@ static void fold_hydra(uint64_t *hash, bool one_host)
 	char line[4096];
 	unsigned long long start = 0;
 	long pid = getpid(), parent = 0;
-	for (int i = 0; i < MOST_ANCESTORS; i++) {
+	for (int i = 0; i < MAX_ANCESTORS; i++) {
 		if (!read_stat(pid, &parent, &start) || (i && is_proxy(pid)))
 			break;
 		pid = parent;
@@ -137,11 +137,11 @@ static void fold_hydra(uint64_t *hash, bool one_host)
 	}
 }
 
-static void find_world(struct sp_roll *r, enum sp_roll_launcher launcher)
+static void find_world(struct sp_census *r, enum sp_census_launcher launcher)
 {
 	static const char *const local[] = {"MPI_LOCALNRANKS", NULL};
 	uint64_t h = 0;
-	if (launcher == SP_ROLL_HYDRA && getenv("PMI_RANK")) {
+	if (launcher == SP_CENSUS_HYDRA && getenv("PMI_RANK")) {
 		fold_hydra(&h, r->size > 0 && number_of(local) == r->size);
 		fold_variable(&h, "PMI_JOBID");
 	} else {
@@ -157,13 +157,13 @@ static void find_world(struct sp_roll *r, enum sp_roll_launcher launcher)
 	r->world = h ? h : 1;
 }
 
-static bool path_of(const struct sp_roll *r, const char *suffix, char *path, size_t n)
+static bool path_of(const struct sp_census *r, const char *suffix, char *path, size_t n)
 {
 	int k = snprintf(path, n, "%s/mpi-%016llx%s", r->path, (unsigned long long)r->world, suffix);
 	return k > 0 && (size_t)k < n;
 }
 
-static bool write_host(const struct sp_roll *r, uint64_t host)
+static bool write_host(const struct sp_census *r, uint64_t host)
 {
 	char path[4096];
 	const off_t at = (off_t)r->rank * (off_t)sizeof host;
@@ -182,7 +182,7 @@ static bool write_host(const struct sp_roll *r, uint64_t host)
 	return ok && !before;
 }
 
-void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher launcher, uint64_t host)
+void sp_census_take(struct sp_census *r, const char *raw, enum sp_census_launcher launcher, uint64_t host)
 {
 	int error = errno;
 	memset(r, 0, sizeof *r);
@@ -197,7 +197,7 @@ void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher laun
 	errno = error;
 }
 
-static enum sp_roll_answer look(const char *path, int size)
+static enum sp_census_answer check(const char *path, int size)
 {
 	uint64_t block[512], first = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), n = 0;
@@ -217,29 +217,31 @@ static enum sp_roll_answer look(const char *path, int size)
 	}
 	if (fd >= 0)
 		close(fd);
-	return !all || n != size ? SP_ROLL_SOME : one ? SP_ROLL_ONE_HOST : SP_ROLL_ALL;
+	return !all || n != size ? SP_CENSUS_SOME : one ? SP_CENSUS_ONE_HOST : SP_CENSUS_ALL;
 }
 
 /* Makes all processes use the same answer. MPI_Init need not wait for the other processes, so one process may read the
  * file before another has written to it. The first process to answer decides for all: it atomically creates a symbolic
  * link with its answer, unless the link already exists. */
-static enum sp_roll_answer agree(const struct sp_roll *r, enum sp_roll_answer own)
+static enum sp_census_answer agree(const struct sp_census *r, enum sp_census_answer own)
 {
 	static const char *const words[] = {
-	    [SP_ROLL_SOME] = "some", [SP_ROLL_ALL] = "all", [SP_ROLL_ONE_HOST] = "one host"};
-	char path[4096], said[8];
+	    [SP_CENSUS_SOME] = "some", [SP_CENSUS_ALL] = "all", [SP_CENSUS_ONE_HOST] = "one host"};
+	char path[4096], written[8];
 	if (!path_of(r, ".answer", path, sizeof path))
-		return SP_ROLL_SOME;
+		return SP_CENSUS_SOME;
 	for (int i = 0; i < 2; i++) {
-		ssize_t k = readlink(path, said, sizeof said);
+		ssize_t k = readlink(path, written, sizeof written);
 		if (k > 0)
-			return said[0] == 'a' ? SP_ROLL_ALL : said[0] == 'o' ? SP_ROLL_ONE_HOST : SP_ROLL_SOME;
+			return written[0] == 'a'   ? SP_CENSUS_ALL
+			       : written[0] == 'o' ? SP_CENSUS_ONE_HOST
+			                           : SP_CENSUS_SOME;
 		if (i == 0 && symlink(words[own], path) == 0)
 			return own;
 	}
 	/* the answer of the others cannot be known here (a file system without symbolic links), so it may be
 	 * anything */
-	return SP_ROLL_SOME;
+	return SP_CENSUS_SOME;
 }
 
 /* The number of a world with a single process, with or without a launcher: different for each start. */
@@ -261,24 +263,24 @@ static uint64_t alone(const char *raw)
 	return h ? h : 1;
 }
 
-enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size)
+enum sp_census_answer sp_census_answer(struct sp_census *r, int rank, int size)
 {
 	char path[4096];
 	int error = errno;
-	const bool as_told = r->rank == rank && (r->size < 0 || r->size == size);
-	enum sp_roll_answer answer = size == 1 ? SP_ROLL_ONE_HOST : SP_ROLL_SOME;
+	const bool as_reported = r->rank == rank && (r->size < 0 || r->size == size);
+	enum sp_census_answer answer = size == 1 ? SP_CENSUS_ONE_HOST : SP_CENSUS_SOME;
 	if (size == 1) {
 		/* no other process reads it */
-		if (r->called && as_told && path_of(r, ".roll", path, sizeof path))
+		if (r->called && as_reported && path_of(r, ".roll", path, sizeof path))
 			unlink(path);
 		r->world = alone(r->path);
-	} else if (!as_told) {
+	} else if (!as_reported) {
 		/* an unknown launcher; the best guess is that the experiment has one world of this size */
 		r->world = 0;
 		fold_number(&r->world, (uint64_t)size);
 	} else if (r->path[0]) {
 		if (r->called && path_of(r, ".roll", path, sizeof path))
-			answer = look(path, size);
+			answer = check(path, size);
 		answer = agree(r, answer);
 	}
 	r->rank = rank;
@@ -287,7 +289,7 @@ enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size)
 	return answer;
 }
 
-void sp_roll_done(const struct sp_roll *r)
+void sp_census_remove(const struct sp_census *r)
 {
 	char path[4096];
 	int error = errno;

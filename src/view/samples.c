@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "view/looks.h"
+#include "view/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "model/path.h"
 #include "model/process.h"
 
-static bool room(struct sp_looks *l, size_t *have)
+static bool reserve(struct sp_view_samples *l, size_t *have)
 {
 	const size_t more = *have ? *have * 2 : 1024;
 	void *time = realloc(l->time, more * sizeof(*l->time)), *until, *path, *cpu, *state;
@@ -29,7 +29,7 @@ static bool room(struct sp_looks *l, size_t *have)
 	return state;
 }
 
-static int read_all(struct sp_looks *l, struct sp_sampled_events *s, uint64_t period, struct sp_err *e)
+static int read_all(struct sp_view_samples *l, struct sp_sampled_events *s, uint64_t period, struct sp_err *e)
 {
 	struct sp_sample x[256];
 	size_t have = 0;
@@ -43,7 +43,7 @@ static int read_all(struct sp_looks *l, struct sp_sampled_events *s, uint64_t pe
 				again = x[i].again;
 				continue;
 			}
-			if (l->n == have && !room(l, &have))
+			if (l->n == have && !reserve(l, &have))
 				return sp_fail(e, ENOMEM, "not enough memory");
 			if (l->n)
 				l->until[l->n - 1] = sp_sampled_until(l->time[l->n - 1], x[i].time, x[i].again, period);
@@ -59,15 +59,15 @@ static int read_all(struct sp_looks *l, struct sp_sampled_events *s, uint64_t pe
 	return (int)n;
 }
 
-/* Finds the path with the most time in the samples [first, first + SP_LOOKS_BLOCK). */
-static void longest(const struct sp_looks *l, size_t first, struct sp_looks_block *b)
+/* Finds the path with the most time in the samples [first, first + SP_VIEW_SAMPLES_BLOCK). */
+static void longest(const struct sp_view_samples *l, size_t first, struct sp_view_samples_block *b)
 {
-	uint64_t ns[SP_LOOKS_BLOCK];
-	uint32_t paths[SP_LOOKS_BLOCK];
+	uint64_t ns[SP_VIEW_SAMPLES_BLOCK];
+	uint32_t paths[SP_VIEW_SAMPLES_BLOCK];
 	size_t i, k, n = 0;
 
-	for (i = first; i < first + SP_LOOKS_BLOCK; i++) {
-		const uint64_t lasted = sp_looks_until(l, i) - l->time[i];
+	for (i = first; i < first + SP_VIEW_SAMPLES_BLOCK; i++) {
+		const uint64_t lasted = sp_view_samples_until(l, i) - l->time[i];
 
 		b->state[l->state[i]] += lasted;
 		for (k = 0; k < n && paths[k] != l->path[i]; k++)
@@ -87,33 +87,33 @@ static void longest(const struct sp_looks *l, size_t first, struct sp_looks_bloc
 		}
 }
 
-int sp_looks_sum_up(struct sp_looks *l)
+int sp_view_samples_sum_up(struct sp_view_samples *l)
 {
-	const size_t n = l->n / SP_LOOKS_BLOCK;
+	const size_t n = l->n / SP_VIEW_SAMPLES_BLOCK;
 	size_t i;
 
 	l->blocks = calloc(n + 1, sizeof(*l->blocks));
 	for (i = 0; i < n && l->blocks; i++)
-		longest(l, i * SP_LOOKS_BLOCK, &l->blocks[i]);
+		longest(l, i * SP_VIEW_SAMPLES_BLOCK, &l->blocks[i]);
 	return l->blocks ? 0 : -1;
 }
 
-int sp_looks_read(struct sp_looks *l, const struct sp_model *m, uint32_t location, struct sp_err *e)
+int sp_view_samples_read(struct sp_view_samples *l, const struct sp_model *m, uint32_t location, struct sp_err *e)
 {
 	struct sp_sampled_events *s;
 	int rc;
 
-	*l = (struct sp_looks){.end = m->locations[location].end};
+	*l = (struct sp_view_samples){.end = m->locations[location].end};
 	if (sp_sampled_open(&s, m, location, e))
 		return -1;
 	rc = s ? read_all(l, s, sp_sampled_period(&m->processes[m->locations[location].process]), e) : 0;
 	sp_sampled_events_close(s);
-	if (rc == 0 && sp_looks_sum_up(l))
+	if (rc == 0 && sp_view_samples_sum_up(l))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	return rc;
 }
 
-void sp_looks_free(struct sp_looks *l)
+void sp_view_samples_free(struct sp_view_samples *l)
 {
 	free(l->time);
 	free(l->until);
@@ -121,17 +121,17 @@ void sp_looks_free(struct sp_looks *l)
 	free(l->cpu);
 	free(l->state);
 	free(l->blocks);
-	*l = (struct sp_looks){.n = 0};
+	*l = (struct sp_view_samples){.n = 0};
 }
 
-size_t sp_looks_at(const struct sp_looks *l, uint64_t moment)
+size_t sp_view_samples_find(const struct sp_view_samples *l, uint64_t at)
 {
 	size_t low = 0, high = l->n;
 
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
 
-		if (sp_looks_until(l, mid) > moment)
+		if (sp_view_samples_until(l, mid) > at)
 			high = mid;
 		else
 			low = mid + 1;
@@ -141,37 +141,38 @@ size_t sp_looks_at(const struct sp_looks *l, uint64_t moment)
 
 /* ---- drawing ---- */
 
-void sp_looks_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint32_t pixels, sp_looks_fn *told,
-                   void *arg)
+void sp_view_samples_walk(const struct sp_view_samples *l, uint64_t begin, uint64_t end, uint32_t pixels,
+                          sp_view_samples_fn *report, void *arg)
 {
 	const double pixel = (double)(end - begin) / pixels;
-	size_t k = sp_looks_at(l, begin);
+	size_t k = sp_view_samples_find(l, begin);
 
 	while (k < l->n && l->time[k] < end) {
-		const size_t last = k + SP_LOOKS_BLOCK - 1;
+		const size_t last = k + SP_VIEW_SAMPLES_BLOCK - 1;
 		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
 		uint64_t to, state[SP_SAMPLE_STATES] = {0};
 
-		if (k % SP_LOOKS_BLOCK == 0 && last < l->n && l->time[k] >= begin && sp_looks_until(l, last) <= end) {
-			const struct sp_looks_block *b = &l->blocks[k / SP_LOOKS_BLOCK];
+		if (k % SP_VIEW_SAMPLES_BLOCK == 0 && last < l->n && l->time[k] >= begin &&
+		    sp_view_samples_until(l, last) <= end) {
+			const struct sp_view_samples_block *b = &l->blocks[k / SP_VIEW_SAMPLES_BLOCK];
 
-			to = sp_looks_until(l, last);
+			to = sp_view_samples_until(l, last);
 			if ((uint32_t)((double)(from - begin) / pixel) == (uint32_t)((double)(to - begin) / pixel)) {
-				told(arg, from, to, b->path, b->ns, b->state, SP_LOOKS_BLOCK);
-				k += SP_LOOKS_BLOCK;
+				report(arg, from, to, b->path, b->ns, b->state, SP_VIEW_SAMPLES_BLOCK);
+				k += SP_VIEW_SAMPLES_BLOCK;
 				continue;
 			}
 		}
-		to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+		to = sp_view_samples_until(l, k) < end ? sp_view_samples_until(l, k) : end;
 		if (to > from) {
 			state[l->state[k]] = to - from;
-			told(arg, from, to, l->path[k], to - from, state, 1);
+			report(arg, from, to, l->path[k], to - from, state, 1);
 		}
 		k++;
 	}
 }
 
-bool sp_looks_stand(const struct sp_model *m, uint32_t location)
+bool sp_view_samples_only(const struct sp_model *m, uint32_t location)
 {
 	const struct sp_process *p = &m->processes[m->locations[location].process];
 
@@ -180,42 +181,42 @@ bool sp_looks_stand(const struct sp_model *m, uint32_t location)
 
 /* ---- sums ---- */
 
-void sp_looks_range(const struct sp_looks *l, uint64_t begin, uint64_t end, struct sp_value *values)
+void sp_view_samples_range(const struct sp_view_samples *l, uint64_t begin, uint64_t end, struct sp_value *values)
 {
 	size_t k;
 
-	for (k = sp_looks_at(l, begin); k < l->n && l->time[k] < end; k++) {
+	for (k = sp_view_samples_find(l, begin); k < l->n && l->time[k] < end; k++) {
 		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
-		const uint64_t to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+		const uint64_t to = sp_view_samples_until(l, k) < end ? sp_view_samples_until(l, k) : end;
 
 		if (l->path[k] && to > from)
 			values[l->path[k]].excl += (double)(to - from);
 	}
 }
 
-enum sp_looks_metric sp_looks_metric_of(const struct sp_metric *x)
+enum sp_view_samples_metric sp_view_samples_metric_of(const struct sp_metric *x)
 {
-	static const char *const names[SP_LOOKS_NOT] = {"sampled_running", "sampled_gil", "sampled_syscall",
-	                                                "sampled_idle", "sampled_cpu"};
+	static const char *const names[SP_VIEW_SAMPLES_NONE] = {"sampled_running", "sampled_gil", "sampled_syscall",
+	                                                        "sampled_idle", "sampled_cpu"};
 	int i = 0;
 
 	if (x->kind != SP_METRIC_SAMPLE)
-		return SP_LOOKS_NOT;
-	while (i < SP_LOOKS_NOT && strcmp(x->name.p, names[i]) != 0)
+		return SP_VIEW_SAMPLES_NONE;
+	while (i < SP_VIEW_SAMPLES_NONE && strcmp(x->name.p, names[i]) != 0)
 		i++;
-	return (enum sp_looks_metric)i;
+	return (enum sp_view_samples_metric)i;
 }
 
-void sp_looks_grown(const struct sp_looks *l, uint64_t begin, uint64_t end, enum sp_looks_metric which, double *grown,
-                    size_t width)
+void sp_view_samples_grown(const struct sp_view_samples *l, uint64_t begin, uint64_t end,
+                           enum sp_view_samples_metric which, double *grown, size_t width)
 {
 	size_t k;
 
-	for (k = sp_looks_at(l, begin); k < l->n && l->time[k] < end; k++) {
+	for (k = sp_view_samples_find(l, begin); k < l->n && l->time[k] < end; k++) {
 		const uint64_t from = l->time[k] > begin ? l->time[k] : begin;
-		const uint64_t to = sp_looks_until(l, k) < end ? sp_looks_until(l, k) : end;
+		const uint64_t to = sp_view_samples_until(l, k) < end ? sp_view_samples_until(l, k) : end;
 
-		if (which == SP_LOOKS_CPU)
+		if (which == SP_VIEW_SAMPLES_CPU)
 			grown[l->path[k] * width] += l->time[k] > begin ? l->cpu[k] : 0;
 		else if (l->state[k] == which && to > from)
 			grown[l->path[k] * width] += (double)(to - from);

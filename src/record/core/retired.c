@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 
 /* One retired measurement. */
-struct sp_past {
-	struct sp_past *next; /* owned */
+struct sp_retired {
+	struct sp_retired *next; /* owned */
 	struct sp_thread *threads;
 	struct sp_segment *segments; /* owned */
 	size_t n_segments;
@@ -34,18 +34,18 @@ static void thread_free(struct sp_thread *t)
 	sp_waits_free(t, false);
 }
 
-static void past_free(struct sp_past *past)
+static void retired_free(struct sp_retired *past)
 {
 	sp_buffer_unmap(past->segments, past->n_segments, past->header);
 	free(past);
 }
 
-void sp_past_add(void)
+void sp_retired_add(void)
 {
-	struct sp_past *past = sp_process.header ? calloc(1, sizeof *past) : NULL;
+	struct sp_retired *past = sp_process.header ? calloc(1, sizeof *past) : NULL;
 	if (past) {
-		*past = (struct sp_past){sp_process.past, sp_process.threads, sp_process.segments,
-		                         sp_process.n_segments, sp_process.header};
+		*past = (struct sp_retired){sp_process.past, sp_process.threads, sp_process.segments,
+		                            sp_process.n_segments, sp_process.header};
 		sp_process.past = past;
 		for (struct sp_thread *t = past->threads; t; t = t->next)
 			*t->slot = NULL;
@@ -58,13 +58,13 @@ void sp_past_add(void)
 	sp_process.header = NULL;
 	while (own && own->slot != &sp_self)
 		own = own->next;
-	sp_past_left(own);
+	sp_retired_left(own);
 	sp_thread_leave();
 }
 
-void sp_past_left(const struct sp_thread *location)
+void sp_retired_left(const struct sp_thread *location)
 {
-	for (struct sp_past **p = &sp_process.past, *past; (past = *p); p = &past->next) {
+	for (struct sp_retired **p = &sp_process.past, *past; (past = *p); p = &past->next) {
 		struct sp_thread **t = &past->threads;
 		while (*t && *t != location)
 			t = &(*t)->next;
@@ -75,18 +75,18 @@ void sp_past_left(const struct sp_thread *location)
 		}
 		if (!past->threads) {
 			*p = past->next;
-			past_free(past);
+			retired_free(past);
 			return;
 		}
 	}
 }
 
-void sp_past_forget(void)
+void sp_retired_forget(void)
 {
 	while (sp_process.past) {
-		struct sp_past *past = sp_process.past;
+		struct sp_retired *past = sp_process.past;
 		sp_process.past = past->next;
-		past_free(past);
+		retired_free(past);
 	}
 	sp_thread_leave();
 }

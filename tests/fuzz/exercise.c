@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "look.h"
+#include "exercise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,10 +140,10 @@ static void check_locks(const struct sp_model *m)
 		check_stack(m, &w->stack);
 		check_stack(m, &w->holder_stack);
 	}
-	for (i = 0; i < m->n_lock_circles; i++)
-		for (k = 0; k < m->lock_circles[i].n; k++)
-			if (m->lock_circles[i].links[k].location >= m->n_locations ||
-			    m->lock_circles[i].links[k].lock >= m->n_locks)
+	for (i = 0; i < m->n_lock_cycles; i++)
+		for (k = 0; k < m->lock_cycles[i].n; k++)
+			if (m->lock_cycles[i].links[k].location >= m->n_locations ||
+			    m->lock_cycles[i].links[k].lock >= m->n_locks)
 				abort();
 	for (i = 0; i < m->n_task_awaited; i++)
 		check_stack(m, &m->task_awaited[i].stack);
@@ -307,7 +307,7 @@ static void analyse(const struct sp_model *m)
 	sp_messages_free(&x);
 }
 
-void look_at(const struct sp_model *m)
+void exercise_model(const struct sp_model *m)
 {
 	struct sp_err e = {.code = 0};
 
@@ -323,5 +323,5 @@ void look_at(const struct sp_model *m)
 	if (m->n_locations)
 		report(m, 0);
 	analyse(m);
-	look_view(m);
+	exercise_view(m);
 }

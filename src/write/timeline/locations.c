@@ -162,8 +162,8 @@ struct sp_track sp_timeline_metric(const struct sp_timeline *t, uint32_t locatio
 
 /* ---- notes of a process ---- */
 
-static void say(struct sp_timeline *t, const struct sp_track *on, uint64_t time, const char *name, const char *category,
-                const struct sp_note *notes, size_t n)
+static void note(struct sp_timeline *t, const struct sp_track *on, uint64_t time, const char *name,
+                 const char *category, const struct sp_note *notes, size_t n)
 {
 	t->sink->mark(t->to, &(struct sp_mark){.time = time,
 	                                       .on = on,
@@ -186,7 +186,7 @@ static void add_text(struct sp_note *notes, size_t *n, const char *name, struct 
 		notes[(*n)++] = (struct sp_note){.name = sp_text(name), .nth = 1, .kind = SP_NOTE_TEXT, .u.text = text};
 }
 
-static void say_begin(struct sp_timeline *t, uint32_t process, const struct sp_track *on)
+static void put_begin(struct sp_timeline *t, uint32_t process, const struct sp_track *on)
 {
 	const struct sp_process *p = &t->m->processes[process];
 	struct sp_note *notes = malloc((p->metas + 8) * sizeof *notes);
@@ -208,7 +208,7 @@ static void say_begin(struct sp_timeline *t, uint32_t process, const struct sp_t
 		if (p->meta[i].value.n)
 			notes[n++] = (struct sp_note){
 			    .name = p->meta[i].key, .nth = 1, .kind = SP_NOTE_TEXT, .u.text = p->meta[i].value};
-	say(t, on, p->begin, "process begins", "process", notes, n);
+	note(t, on, p->begin, "process begins", "process", notes, n);
 	free(notes);
 }
 
@@ -225,7 +225,7 @@ static void say_end(struct sp_timeline *t, uint32_t process, const struct sp_tra
 		add(notes, &n, "signal", (uint64_t)WTERMSIG(p->status));
 	if (p->ended_by != SP_NONE)
 		add(notes, &n, "ended by process", (uint64_t)t->m->processes[p->ended_by].pid);
-	say(t, on, p->stop, "process ends", "process", notes, n);
+	note(t, on, p->stop, "process ends", "process", notes, n);
 }
 
 static void say_lost(struct sp_timeline *t, uint32_t process, const struct sp_track *on)
@@ -249,7 +249,7 @@ static void say_lost(struct sp_timeline *t, uint32_t process, const struct sp_tr
 	if (p->lost_children_reason)
 		add_text(notes, &n, "reason of child processes", sp_text(p->lost_children_reason));
 	if (n)
-		say(t, on, p->stop, "not recorded", "lost", notes, n);
+		note(t, on, p->stop, "not recorded", "lost", notes, n);
 }
 
 /* ---- memory ---- */
@@ -300,7 +300,7 @@ int sp_timeline_places(struct sp_timeline *t)
 			continue;
 		track = sp_timeline_process(t, p);
 		t->sink->track(t->to, &track);
-		say_begin(t, p, &track);
+		put_begin(t, p, &track);
 		say_end(t, p, &track);
 		say_lost(t, p, &track);
 	}

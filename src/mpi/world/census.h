@@ -5,20 +5,20 @@
  * numbers are there.
  *
  * Nothing here calls MPI, allocates or changes errno. */
-#ifndef SP_MPI_WORLD_ROLL_H
-#define SP_MPI_WORLD_ROLL_H
+#ifndef SP_MPI_WORLD_CENSUS_H
+#define SP_MPI_WORLD_CENSUS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* The launcher whose environment variables give the rank; variables of another launcher may be left in the
  * environment. */
-enum sp_roll_launcher { SP_ROLL_OPENMPI, SP_ROLL_HYDRA };
+enum sp_census_launcher { SP_CENSUS_OPENMPI, SP_CENSUS_HYDRA };
 
 /* Result of the census: whether all processes are measured. */
-enum sp_roll_answer { SP_ROLL_SOME, SP_ROLL_ALL, SP_ROLL_ONE_HOST /* all, and they share one clock */ };
+enum sp_census_answer { SP_CENSUS_SOME, SP_CENSUS_ALL, SP_CENSUS_ONE_HOST /* all, and they share one clock */ };
 
-struct sp_roll {
+struct sp_census {
 	uint64_t world; /* a number that the processes of one MPI_COMM_WORLD share; 0: unknown */
 	int rank, size; /* from the environment; -1: not set */
 	bool called;    /* this process's number was written */
@@ -27,14 +27,14 @@ struct sp_roll {
 
 /* Call before PMPI_Init. raw: path of this process's raw file, or NULL. host: equal in processes with the same
  * clock. */
-void sp_roll_call(struct sp_roll *r, const char *raw, enum sp_roll_launcher launcher, uint64_t host);
+void sp_census_take(struct sp_census *r, const char *raw, enum sp_census_launcher launcher, uint64_t host);
 
 /* Call after PMPI_Init, with the true rank and size. The answer is the same in all measured processes. Sets r->world,
  * r->rank and r->size. */
-enum sp_roll_answer sp_roll_answer(struct sp_roll *r, int rank, int size);
+enum sp_census_answer sp_census_answer(struct sp_census *r, int rank, int size);
 
 /* Removes the files of the census. One process calls it after every process of the world has the answer that all
  * are measured. */
-void sp_roll_done(const struct sp_roll *r);
+void sp_census_remove(const struct sp_census *r);
 
 #endif

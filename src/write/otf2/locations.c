@@ -193,7 +193,7 @@ static void define_attributes(struct sp_otf2 *a)
 	}
 }
 
-void sp_otf2_define_places(struct sp_otf2 *a)
+void sp_otf2_define_locations(struct sp_otf2 *a)
 {
 	define_processes(a);
 	if (!a->failed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The samples of a location in memory, so that any part of a run is drawn and summed up without reading files. */
-#ifndef SP_VIEW_LOOKS_H
-#define SP_VIEW_LOOKS_H
+#ifndef SP_VIEW_SAMPLES_H
+#define SP_VIEW_SAMPLES_H
 
 #include "model/events/sampled_events.h"
 #include "model/metric.h"
@@ -9,17 +9,17 @@
 #include "model/path.h"
 #include "view/view.h"
 
-enum { SP_LOOKS_BLOCK = 64 };
+enum { SP_VIEW_SAMPLES_BLOCK = 64 };
 
 /* The summary of a block of successive samples. */
-struct sp_looks_block {
+struct sp_view_samples_block {
 	uint32_t path;                    /* the path with the most time, */
 	uint64_t ns;                      /* and this time, ns */
 	uint64_t state[SP_SAMPLE_STATES]; /* ns in each state */
 };
 
 /* Sample k is valid until sample k + 1, the last one until `end`, but not longer than sp_sampled_until() returns. */
-struct sp_looks {
+struct sp_view_samples {
 	uint64_t *time;  /* owned; ns, ascending */
 	uint64_t *until; /* owned */
 	uint32_t *path;  /* owned; 0: no known function */
@@ -27,44 +27,44 @@ struct sp_looks {
 	uint8_t *state;  /* owned */
 	size_t n;
 	uint64_t end;
-	struct sp_looks_block *blocks; /* owned; one for each of the n / SP_LOOKS_BLOCK complete blocks */
-	bool known, failed;            /* known: they were read; failed: reading failed */
+	struct sp_view_samples_block *blocks; /* owned; one for each of the n / SP_VIEW_SAMPLES_BLOCK complete blocks */
+	bool known, failed;                   /* known: they were read; failed: reading failed */
 };
 
-static inline uint64_t sp_looks_until(const struct sp_looks *l, size_t k)
+static inline uint64_t sp_view_samples_until(const struct sp_view_samples *l, size_t k)
 {
 	return l->until[k];
 }
-/* The first sample that ends after `moment` (ns); n: no such sample. */
-size_t sp_looks_at(const struct sp_looks *l, uint64_t moment);
+/* The first sample that ends after `at` (ns); n: no such sample. */
+size_t sp_view_samples_find(const struct sp_view_samples *l, uint64_t at);
 
 /* Makes the blocks. Returns 0, or -1: no memory. */
-int sp_looks_sum_up(struct sp_looks *l);
+int sp_view_samples_sum_up(struct sp_view_samples *l);
 /* Reads the samples of a location and makes the blocks. Call under sp_guarded(). Returns 0, or -1 with e set; call
- * sp_looks_free() in both cases. */
-int sp_looks_read(struct sp_looks *l, const struct sp_model *m, uint32_t location, struct sp_err *e);
-void sp_looks_free(struct sp_looks *l);
+ * sp_view_samples_free() in both cases. */
+int sp_view_samples_read(struct sp_view_samples *l, const struct sp_model *m, uint32_t location, struct sp_err *e);
+void sp_view_samples_free(struct sp_view_samples *l);
 
 /* Reports samples in [begin, end), in the order of time: a path (the one with the most time, if several samples are
  * combined), its ns, the ns in each state, and the number of samples. */
-typedef void sp_looks_fn(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
-                         uint64_t looks);
+typedef void sp_view_samples_fn(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns,
+                                const uint64_t *state, uint64_t samples);
 /* Reports all of [begin, end), which is divided into `pixels` equal parts; only samples within one part are
  * combined. */
-void sp_looks_walk(const struct sp_looks *l, uint64_t begin, uint64_t end, uint32_t pixels, sp_looks_fn *told,
-                   void *arg);
+void sp_view_samples_walk(const struct sp_view_samples *l, uint64_t begin, uint64_t end, uint32_t pixels,
+                          sp_view_samples_fn *report, void *arg);
 
 /* Whether samples replace the trace of the location, because no trace was recorded. */
-bool sp_looks_stand(const struct sp_model *m, uint32_t location);
+bool sp_view_samples_only(const struct sp_model *m, uint32_t location);
 
 /* Adds the time in which each path was found in [begin, end) to its exclusive time, as sp_lod_range() does. */
-void sp_looks_range(const struct sp_looks *l, uint64_t begin, uint64_t end, struct sp_value *values);
+void sp_view_samples_range(const struct sp_view_samples *l, uint64_t begin, uint64_t end, struct sp_value *values);
 
 /* Metrics of samples that are known within a range of time: ns of processor time, or ns in a state. */
-enum sp_looks_metric { SP_LOOKS_CPU = SP_SAMPLE_STATES, SP_LOOKS_NOT };
-enum sp_looks_metric sp_looks_metric_of(const struct sp_metric *x);
+enum sp_view_samples_metric { SP_VIEW_SAMPLES_CPU = SP_SAMPLE_STATES, SP_VIEW_SAMPLES_NONE };
+enum sp_view_samples_metric sp_view_samples_metric_of(const struct sp_metric *x);
 /* Adds the metric of each sample to its path, at grown[path * width]. */
-void sp_looks_grown(const struct sp_looks *l, uint64_t begin, uint64_t end, enum sp_looks_metric which, double *grown,
-                    size_t width);
+void sp_view_samples_grown(const struct sp_view_samples *l, uint64_t begin, uint64_t end,
+                           enum sp_view_samples_metric which, double *grown, size_t width);
 
 #endif
