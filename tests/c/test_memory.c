@@ -26,6 +26,25 @@ static struct sp_model *load_old(void)
 	return scratch_load(dir, 0);
 }
 
+/* A site that grows from `first` to `last`, in percent of the run. */
+static enum sp_site_kept kept(const struct sp_model *m, struct sp_site s, uint64_t first, uint64_t last)
+{
+	const struct sp_heap *h = m->heaps;
+	const uint64_t span = h->ended - h->begin;
+
+	s.first = h->begin + span * first / 100;
+	s.last = h->begin + span * last / 100;
+	return sp_site_kept(m, &s);
+}
+
+/* Imports take most of a short run, and the rest of it leaks. */
+static void test_kept(const struct sp_model *m, struct sp_site s)
+{
+	MUST(m->heaps[0].ended != UINT64_MAX && m->heaps[0].ended > m->heaps[0].begin + 100);
+	CHECK(kept(m, s, 0, 70) == SP_KEPT_CACHE && kept(m, s, 70, 100) == SP_KEPT_GROWING);
+	CHECK(kept(m, s, 0, 80) == SP_KEPT_GROWING && kept(m, s, 90, 100) == SP_KEPT_CACHE);
+}
+
 /* Checks m, the model of rg_memory(), and frees it. */
 static void test_sites(struct sp_model *m)
 {
@@ -41,6 +60,7 @@ static void test_sites(struct sp_model *m)
 	CHECK(s[1].peak == 60 && s[1].peak_bytes == 3840);
 	CHECK(s[0].first == 1000 - 900 && s[0].last == 3900 - 900);
 	CHECK(sp_site_kept(m, &s[0]) == SP_KEPT_GROWING);
+	test_kept(m, s[0]);
 	sp_model_free(m);
 }
 

@@ -308,7 +308,9 @@ int sp_build_memory(struct sp_builder *b, struct sp_err *e)
 
 /* ---- memory at the end ---- */
 
-/* Memory that grows independently: in several time slices, over most of the run, up to its last part. */
+/* Memory that grows until the end: in several time slices, over a good part of the run, and not long before its end.
+ * The time since the first increase counts, not that since the start: else what a program imports looks like a leak if
+ * the imports take most of a short run. */
 enum sp_site_kept sp_site_kept(const struct sp_model *m, const struct sp_site *s)
 {
 	const struct sp_heap *h = &m->heaps[m->locations[s->location].process];
@@ -317,8 +319,8 @@ enum sp_site_kept sp_site_kept(const struct sp_model *m, const struct sp_site *s
 
 	if (s->left_bytes == 0 || s->left_bytes < s->high / 20)
 		return SP_KEPT_NOTHING;
-	if (s->grown >= 4 && s->left_bytes >= s->high / 2 && s->last > s->first && (s->last - s->first) * 2 > span &&
-	    s->last + span / 4 >= end)
+	if (s->grown >= 4 && s->left_bytes >= s->high / 2 && s->last > s->first && s->last - s->first > span / 4 &&
+	    s->last + (end - s->first) / 4 >= end)
 		return SP_KEPT_GROWING;
 	return SP_KEPT_CACHE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/report/report.h"
 
+#include <float.h>
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,9 +55,11 @@ double sp_numbers_mean(const struct sp_numbers *n)
 
 double sp_numbers_std(const struct sp_numbers *n)
 {
-	double mean = sp_numbers_mean(n), variance = calls(&n->v) > 0 ? n->v.sumsq / calls(&n->v) - mean * mean : 0;
+	const double mean = sp_numbers_mean(n), square = mean * mean;
+	const double variance = calls(&n->v) > 1 ? n->v.sumsq / calls(&n->v) - square : 0;
 
-	return variance > 0 ? sqrt(variance) : 0;
+	/* a smaller difference of the two is rounding */
+	return variance > 8 * DBL_EPSILON * square ? sqrt(variance) : 0;
 }
 
 void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v, double each)

@@ -3,7 +3,8 @@
 
 #include <sys/syscall.h>
 
-/* Whether a system call only waits, for another thread or for time to pass. */
+/* Whether a system call that sleeps waits for another thread or process, or for time to pass. Reading from a disk
+ * cannot be interrupted: its letter is D. */
 static bool waits(int32_t number)
 {
 	switch (number) {
@@ -20,6 +21,12 @@ static bool waits(int32_t number)
 	case SYS_waitid:
 	case SYS_accept:
 	case SYS_accept4:
+	case SYS_connect:
+	case SYS_read: /* from a pipe, socket or terminal */
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
 	case SYS_io_getevents:
 	case SYS_semop:
 	case SYS_semtimedop:

@@ -15,7 +15,7 @@ import { count, percent, time } from "../data/units";
 export const STATES = [
   { id: "running", title: "running", hint: "It ran, or was ready to", light: [24, 104, 72], dark: [80, 190, 138] },
   { id: "gil", title: "waiting for the GIL", hint: "It waited for the interpreter's lock", light: [232, 140, 52], dark: [226, 120, 52] },
-  { id: "syscall", title: "in a system call", hint: "In a system call that works: files, disks, the network", light: [112, 106, 196], dark: [122, 112, 220] },
+  { id: "syscall", title: "in a system call", hint: "In a system call that works: files, disks, sending to the network", light: [112, 106, 196], dark: [122, 112, 220] },
   { id: "idle", title: "idle", hint: "It waited for something else: sleep, locks, input", light: [216, 220, 226], dark: [66, 71, 78] },
 ] as const satisfies readonly { id: string; title: string; hint: string; light: Colour; dark: Colour }[];
 const N = STATES.length;
