@@ -99,10 +99,19 @@ class Model:
         regions, mpi: the part of it in functions of MPI themselves; open: the innermost call that was never left, "f" or
         "f, called by g", or "". Damage of a trace is found, and added to problems, when the trace is read."""
 
-    def flat(self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1) -> list[dict[str, Any]]:
+    def flat(
+        self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1, imports: bool = True
+    ) -> list[dict[str, Any]]:
         """One row for each region: name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max, std.
         incl counts recursive calls once. limit 0: all. With metrics: metrics {name: {'incl', 'excl'}}, with and without what callees
-        counted. kind is 'python', 'c', 'user', 'native', 'io', 'mpi', 'off', 'collapsed' or 'root'."""
+        counted. kind is 'python', 'c', 'user', 'native', 'io', 'mpi', 'off', 'collapsed' or 'root'. imports False: visits, incl and
+        excl leave out what ran within import statements, except in modules of the program itself."""
+
+    def imports(self, *, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
+        """The modules that were imported: module, file, own (of the program, not of a library), importer (index of the module that
+        imports it; 0: the program), visits (once in each process), incl (s; with the modules that it imports), excl (s; its own
+        statements), loading (s; to find and load the modules that it imports, and compiled modules). The first row is the program,
+        and its incl the time of all imports. An importer has a smaller index than the modules that it imports."""
 
     def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """Rows in the order of printing, each with depth, path, parent beside the columns of flat(); paths below threshold (share of

@@ -106,6 +106,7 @@ int sp_watch(void *watch, uint64_t done, uint64_t total);
 /* Methods of Model; _analyse.pyi has their signatures. */
 PyObject *sp_model_info(PyObject *self, PyObject *unused);
 PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_imports(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_io(PyObject *self, PyObject *unused);

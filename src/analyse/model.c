@@ -153,6 +153,8 @@ out:
 static PyMethodDef model_methods[] = {
     {"info", sp_model_info, METH_NOARGS, "What the experiment holds."},
     {"flat", (PyCFunction)(void (*)(void))sp_model_flat, METH_VARARGS | METH_KEYWORDS, "One row for each region."},
+    {"imports", (PyCFunction)(void (*)(void))sp_model_imports, METH_VARARGS | METH_KEYWORDS,
+     "What importing modules cost."},
     {"tree", (PyCFunction)(void (*)(void))sp_model_tree, METH_VARARGS | METH_KEYWORDS,
      "One row for each call path, in the order of printing."},
     {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Model.flat(), tree() and callers() */
+/* Model.flat(), tree(), callers() and imports() */
 #include "analyse/analyse.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"
+#include "model/report/imports.h"
 #include "model/str.h"
 
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const 
 
 PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"sort", "limit", "match", "location", "process", NULL};
+	static char *names[] = {"sort", "limit", "match", "location", "process", "imports", NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
 	struct query q = {.sort = "excl", .location = -1, .process = -1};
@@ -97,16 +98,16 @@ PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct sp_err e = {.code = 0};
 	PyObject *list = NULL;
 	size_t n = 0;
-	int rc;
+	int rc, imports = 1;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsll:flat", names, &q.sort, &q.limit, &match,
-	                                        &q.location, &q.process))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsllp:flat", names, &q.sort, &q.limit, &match,
+	                                        &q.location, &q.process, &imports))
 		return NULL;
 	if (check(st, self->model, &q) || sp_model_enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
-	                            sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) ||
-	                            sp_metric_regions(&view, &sums, &e);
+	Py_BEGIN_ALLOW_THREADS rc =
+	    open_view(&view, self->model, &q, &e) || (!imports && sp_view_without_imports(&view, &e)) ||
+	    sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) || sp_metric_regions(&view, &sums, &e);
 	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n, sums);
 	sp_model_leave(self);
 	sp_view_close(&view);
@@ -254,5 +255,43 @@ PyObject *sp_model_callers(PyObject *o, PyObject *args, PyObject *kwargs)
 	sp_view_close(&view);
 	free(rows);
 	free(edges);
+	return list;
+}
+
+static PyObject *import_row(const struct sp_model *m, const struct sp_import *x)
+{
+	const struct sp_region *r = &m->regions[x->region];
+
+	return Py_BuildValue("{sN sN sk sK sd sd sd sO}", "module", sp_text(r->module), "file", sp_text(r->file),
+	                     "importer", (unsigned long)x->importer, "visits", (unsigned long long)x->visits, "incl",
+	                     x->total * S, "excl", x->self * S, "loading", x->loading * S, "own",
+	                     sp_region_is_own(r) ? Py_True : Py_False);
+}
+
+PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"location", "process", NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct query q = {.sort = "incl", .location = -1, .process = -1};
+	struct sp_import *imports = NULL;
+	struct sp_view view = {.m = NULL};
+	struct sp_err e = {.code = 0};
+	PyObject *list;
+	size_t n = 0;
+	int rc;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$ll:imports", names, &q.location, &q.process))
+		return NULL;
+	if (check(st, self->model, &q) || sp_model_enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) || sp_report_imports(&view, &imports, &n, &e);
+	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : PyList_New(0);
+	for (size_t i = 0; list && i < n; i++)
+		if (sp_append(list, import_row(self->model, &imports[i])))
+			Py_CLEAR(list);
+	sp_model_leave(self);
+	sp_view_close(&view);
+	free(imports);
 	return list;
 }

@@ -64,4 +64,7 @@ struct sp_region {
 	struct sp_code code;
 };
 
+/* Whether a function belongs to the program: its file is neither in Python's library nor in an installed package. */
+bool sp_region_is_own(const struct sp_region *r);
+
 #endif

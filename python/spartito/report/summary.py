@@ -94,6 +94,16 @@ def next_command(directory: str, info: dict[str, Any], view: str = "tree") -> st
     return f"spartito report {view} {place}"
 
 
+def _imports(model: Model, busy: float) -> list[str]:
+    modules = model.imports()
+    if not modules[0]["incl"]:
+        return []  # without loading the report
+    from spartito.report import imports
+
+    line = imports.line(modules, busy)
+    return [line] if line else []
+
+
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["name"] == "wait_time" for m in info["metrics"]):
         return []  # without loading what tells of them
@@ -116,7 +126,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
         return
     info = model.info()
     out = Output(sys.stderr)
-    rows = model.flat(sort="excl", limit=TOP)
+    rows = [row for row in model.flat(sort="excl", limit=TOP, imports=False) if row["excl"] or row["visits"]]
     total = sum(loc["busy"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     out.line()
@@ -137,7 +147,7 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
         calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
-    for line in [*sampled.told(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
+    for line in [*_imports(model, total), *sampled.told(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
         out.line(line)
     for line in memory:
         out.line(line)

@@ -7,6 +7,7 @@ from spartito.report.balance import Balance
 from spartito.report.callers import Callers
 from spartito.report.criticalpath import CriticalPath
 from spartito.report.flat import Flat
+from spartito.report.imports import Imports
 from spartito.report.iotable import FileIO
 from spartito.report.linetable import Lines
 from spartito.report.memorytable import Memory
@@ -21,6 +22,7 @@ REPORTS: tuple[Report, ...] = (
     Flat(),
     Tree(),
     Callers(),
+    Imports(),
     Lines(),
     Memory(),
     Waits(),

@@ -82,7 +82,8 @@ static int choose_clusters(struct sp_calls *c, struct sp_err *e)
 		const struct sp_region *r = &c->m->regions[c->g.nodes[c->order[i]].region];
 		uint32_t id = SP_NONE;
 
-		if (sp_is_own_code(r) && (id = sp_intern(&c->modules, r->module.p, r->module.n)) == SP_INTERN_FAILED) {
+		if (sp_region_is_own(r) &&
+		    (id = sp_intern(&c->modules, r->module.p, r->module.n)) == SP_INTERN_FAILED) {
 			free(members);
 			return sp_fail(e, ENOMEM, "out of memory");
 		}

@@ -189,12 +189,12 @@ static void draw_node(struct picture *p, uint32_t node, const struct sp_layers_n
 	snprintf(tip, sizeof tip, "%s\ntotal %s, self %s", name, total, own);
 	sp_svg_open(&p->s, tip);
 	sp_out_f(&p->s.out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"5\" stroke-width=\"%s\"",
-	         x, y, l->w, l->h, sp_is_own_code(r) ? "3" : "1");
+	         x, y, l->w, l->h, sp_region_is_own(r) ? "3" : "1");
 	sp_svg_colour(&p->s, "fill", fill);
 	/* the program's own modules have the same colours as in the viewer */
 	sp_svg_colour(&p->s, "stroke",
-	              sp_is_own_code(r) ? sp_module_colour(r->module, p->s.theme)
-	                                : sp_heat(fmin(1, n->sum.total / p->c.total + 0.15), p->s.theme));
+	              sp_region_is_own(r) ? sp_module_colour(r->module, p->s.theme)
+	                                  : sp_heat(fmin(1, n->sum.total / p->c.total + 0.15), p->s.theme));
 	sp_out_text(&p->s.out, "/>");
 	for (int i = 0; i < count; i++)
 		sp_svg_text(&p->s, p->left + l->x, y + 14 + i * LINE, sp_text(lines[i]), l->w, "middle", SP_SVG_FONT,

@@ -114,13 +114,6 @@ void sp_shown_close(struct sp_shown *s)
 	free(s->owned);
 }
 
-bool sp_is_own_code(const struct sp_region *r)
-{
-	return r->kind == SP_REGION_PYTHON && r->module.n && r->file.n && r->file.p[0] == '/' &&
-	       !strstr(r->file.p, "/site-packages/") && !strstr(r->file.p, "/dist-packages/") &&
-	       !strstr(r->file.p, "/lib/python3");
-}
-
 /* ---- colours ---- */
 
 /* The same numbers as in viewer/src/draw/colour.ts: hues after Okabe and Ito. */

@@ -98,8 +98,6 @@ struct sp_colour sp_heat(double share, enum sp_picture_theme t);
 struct sp_colour sp_module_colour(struct sp_str module, enum sp_picture_theme t);
 /* The module of a region; without one, "MPI" for MPI functions, otherwise "". */
 struct sp_str sp_module_of(const struct sp_region *r);
-/* Whether a function belongs to the program, not to Python's library or an installed package. */
-bool sp_is_own_code(const struct sp_region *r);
 
 /* Writes nanoseconds with four digits and a unit, as in tables. */
 void sp_time_text(char out[SP_TIME_TEXT], double ns);

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report imports`: what importing modules cost, as a tree of the modules and what each imports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spartito.base.text import Column, Output, count, name, percent, plural, seconds
+from spartito.report.protocol import Query, Report
+
+COLUMNS = (
+    Column("total"),
+    Column("%"),
+    Column("self"),
+    Column("loading", rank=1),
+    Column("module", left=True, style="cyan", least=44),  # with the indentation
+)
+WORTH_A_LINE = 0.01  # share of the run's time from which the summary of a run speaks of imports
+NAMED = 3  # modules in that line
+
+
+def _tree(modules: list[dict[str, Any]], limit: int) -> list[tuple[int, dict[str, Any]]]:
+    """(depth, module) in the order of printing: the modules with the most time, at most limit (0: all), each below its importer,
+    which has at least the time of what it imports."""
+    order = sorted(range(1, len(modules)), key=lambda i: (-modules[i]["incl"], i))
+    shown = set(order[: limit or None])
+    children: dict[int, list[int]] = {}
+    for i in order:
+        if i in shown:
+            children.setdefault(modules[i]["importer"], []).append(i)
+    rows = []
+    pending = [(0, i) for i in reversed(children.get(0, []))]
+    while pending:
+        depth, i = pending.pop()
+        rows.append((depth, modules[i]))
+        pending += [(depth + 1, k) for k in reversed(children.get(i, []))]
+    return rows
+
+
+def line(modules: list[dict[str, Any]], busy: float) -> str:
+    """A sentence about the time of imports, for the end of a run; empty: they took nearly nothing. busy: seconds in all regions."""
+    total = modules[0]["incl"]
+    if total < WORTH_A_LINE * busy or total <= 0:
+        return ""
+    first = sorted((m for m in modules[1:] if m["importer"] == 0), key=lambda m: -m["incl"])[:NAMED]
+    most = ", ".join(f"{name(m['module'])} {seconds(m['incl'])}" for m in first)
+    said = f"imports, which the table leaves out, took {seconds(total)} ({percent(total, busy)} %)" + (f": {most}" if most else "")
+    return f"{said}; spartito report imports shows the modules"
+
+
+class Imports(Report):
+    name = "imports"
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        modules = query.model.imports(process=query.process)
+        if len(modules) == 1 and not modules[0]["incl"]:
+            raise query.lacks("no imports were recorded: a filter such as --only-mine leaves out the functions that import")
+        busy = sum(loc["busy"] for loc in query.info["locations"] if query.process in (-1, loc["process"]))
+        whole = {"incl": modules[0]["incl"], "loading": sum(m["loading"] for m in modules), "busy": busy}
+        return {"imports": {**whole, "modules": len(modules) - 1}, "rows": modules[1:]}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        whole = found["imports"]
+        rows = _tree([whole, *found["rows"]], query.limit)
+        out.table(
+            COLUMNS,
+            [
+                (
+                    seconds(m["incl"]),
+                    percent(m["incl"], whole["busy"]),
+                    seconds(m["excl"]),
+                    seconds(m["loading"]) if m["loading"] else "",
+                    "  " * depth + name(m["module"]),
+                )
+                for depth, m in rows
+            ],
+        )
+        hidden = whole["modules"] - len(rows)
+        out.line(
+            f"imports took {seconds(whole['incl'])} ({percent(whole['incl'], whole['busy'])} % of the time in all regions): "
+            f"{plural(whole['modules'], 'module')}" + (f", {count(hidden)} not shown (--limit)" if hidden else "")
+        )
+        out.line(
+            "total: with the modules that it imports; self: its own statements; loading: to find and load the modules that it "
+            "imports, and compiled modules"
+        )

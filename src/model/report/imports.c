@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "model/report/imports.h"
+#include "base/grow.h"
+#include "model/builder/problem.h"
+#include "model/model.h"
+#include "model/path.h"
+#include "model/region.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What runs in a call path. A path has the state of its caller, unless its region changes it: a function of the import
+ * system begins LOADING, and below that the body of a module ends it. */
+enum state { BODY, LOADING };
+
+struct finding {
+	const struct sp_model *m;
+	struct sp_import *imports; /* owned */
+	uint32_t *next;            /* owned; for each import: the one before it of the same importer; 0: none */
+	uint32_t *last;            /* owned; for each import: the last one that it imports; 0: none */
+	size_t n, capacity, next_capacity, last_capacity;
+	uint32_t *import; /* owned; for each path */
+	uint8_t *state;   /* owned; for each path: enum state */
+};
+
+/* Whether a function belongs to the import system. Its own functions have these files in every version of Python. */
+static bool is_import_system(const struct sp_region *r)
+{
+	static const char *const files[] = {"<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>",
+	                                    "<frozen zipimport>"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (r->file.p && strcmp(r->file.p, files[i]) == 0)
+			return true;
+	return false;
+}
+
+/* A compiled module may run code without a file while it loads: that is no module. */
+static bool is_module_body(const struct sp_region *r)
+{
+	return r->kind == SP_REGION_PYTHON && r->qualname.p && strcmp(r->qualname.p, "<module>") == 0 && r->file.p &&
+	       (r->file.p[0] != '<' || strncmp(r->file.p, "<frozen ", strlen("<frozen ")) == 0);
+}
+
+/* The element of a module that `importer` imports, added if it is new; SP_NONE: no memory. */
+static uint32_t import_of(struct finding *f, uint32_t importer, uint32_t region)
+{
+	for (uint32_t i = f->n ? f->last[importer] : 0; i; i = f->next[i])
+		if (f->imports[i].region == region)
+			return i;
+	if (!sp_grow(&f->imports, f->n, &f->capacity, sizeof *f->imports) ||
+	    !sp_grow(&f->next, f->n, &f->next_capacity, sizeof *f->next) ||
+	    !sp_grow(&f->last, f->n, &f->last_capacity, sizeof *f->last))
+		return SP_NONE;
+
+	const uint32_t i = (uint32_t)f->n++;
+	f->imports[i] = (struct sp_import){.region = region, .importer = importer};
+	f->last[i] = 0;
+	f->next[i] = i ? f->last[importer] : 0;
+	if (i)
+		f->last[importer] = i;
+	return i;
+}
+
+/* Assigns a path to an import, and its time if it enters or leaves the import system. Callers come first. */
+static int add_path(struct finding *f, const struct sp_view *v, uint32_t path)
+{
+	const uint32_t caller = f->m->paths[path].parent;
+	const struct sp_region *r = &f->m->regions[f->m->paths[path].region];
+	const struct sp_value *value = &v->values[path];
+	uint32_t import = f->import[caller];
+
+	f->state[path] = f->state[caller];
+	if (f->state[caller] == BODY && is_import_system(r)) {
+		f->state[path] = LOADING;
+		f->imports[import].loading += value->incl;
+	} else if (f->state[caller] == LOADING && is_module_body(r)) {
+		f->state[path] = BODY;
+		f->imports[import].loading -= value->incl;
+		if ((import = import_of(f, import, f->m->paths[path].region)) == SP_NONE)
+			return -1;
+		f->imports[import].total += value->incl;
+		f->imports[import].visits += value->visits;
+	}
+	f->import[path] = import;
+	return 0;
+}
+
+static int find(struct finding *f, const struct sp_view *v)
+{
+	const struct sp_model *m = v->m;
+
+	*f = (struct finding){.m = m,
+	                      .import = calloc(m->n_paths + 1, sizeof *f->import),
+	                      .state = calloc(m->n_paths + 1, sizeof *f->state)};
+	if (!f->import || !f->state || import_of(f, 0, 0) == SP_NONE)
+		return -1;
+	for (uint32_t i = 1; i < m->n_paths; i++) /* a caller has a smaller index than its callees */
+		if (add_path(f, v, i))
+			return -1;
+	return 0;
+}
+
+/* Frees all but the imports. */
+static void finding_free(struct finding *f)
+{
+	free(f->next);
+	free(f->last);
+	free(f->import);
+	free(f->state);
+}
+
+int sp_report_imports(const struct sp_view *v, struct sp_import **imports, size_t *n, struct sp_err *e)
+{
+	struct finding f;
+	const int rc = find(&f, v);
+
+	for (size_t i = 0; rc == 0 && i < f.n; i++) {
+		struct sp_import *x = &f.imports[i];
+
+		/* times of samples and of calls that are still open do not always add up */
+		x->loading = x->loading > 0 ? x->loading : 0;
+		x->self = i ? x->total - x->loading : 0;
+	}
+	for (size_t i = 1; rc == 0 && i < f.n; i++)
+		f.imports[f.imports[i].importer].self -= f.imports[i].total;
+	if (rc == 0) {
+		f.imports[0].total = f.imports[0].loading - f.imports[0].self;
+		f.imports[0].self = 0;
+	}
+	for (size_t i = 1; rc == 0 && i < f.n; i++)
+		f.imports[i].self = f.imports[i].self > 0 ? f.imports[i].self : 0;
+	finding_free(&f);
+	if (rc) {
+		free(f.imports);
+		f.imports = NULL;
+		f.n = 0;
+	}
+	*imports = f.imports;
+	*n = f.n;
+	return rc ? sp_model_no_memory(e) : 0;
+}
+
+static int own_values(struct sp_view *v)
+{
+	const size_t n = v->m->n_paths;
+
+	if (v->owned)
+		return 0;
+	v->owned = malloc(n * sizeof *v->owned);
+	v->owned_each = malloc(n * sizeof *v->owned_each);
+	if (!v->owned || !v->owned_each)
+		return -1;
+	memcpy(v->owned, v->values, n * sizeof *v->owned);
+	memcpy(v->owned_each, v->each, n * sizeof *v->owned_each);
+	v->values = v->owned;
+	v->each = v->owned_each;
+	return 0;
+}
+
+/* Sets within[path] for paths in imports: from a function of the import system down to modules of the program. */
+static void mark_imports(const struct finding *f, bool *within)
+{
+	for (uint32_t i = 1; i < f->m->n_paths; i++) {
+		const uint32_t caller = f->m->paths[i].parent;
+		const struct sp_region *r = &f->m->regions[f->m->paths[i].region];
+
+		within[i] =
+		    f->state[i] == LOADING || (within[caller] && !(f->state[caller] == LOADING && sp_region_is_own(r)));
+	}
+}
+
+int sp_view_without_imports(struct sp_view *v, struct sp_err *e)
+{
+	const size_t n = v->m->n_paths;
+	struct finding f;
+	bool *within = calloc(n + 1, sizeof *within);
+	double *kept = calloc(n + 1, sizeof *kept); /* for each path: the inclusive times that its callees keep, */
+	double *removed = calloc(n + 1, sizeof *removed); /* and what they lose */
+	const int rc = find(&f, v) || !within || !kept || !removed || own_values(v) ? -1 : 0;
+
+	if (rc == 0)
+		mark_imports(&f, within);
+	for (size_t i = n; rc == 0 && i-- > 0;) { /* a caller has a smaller index than its callees */
+		struct sp_value *value = &v->owned[i];
+		const double before = value->incl;
+
+		if (within[i]) { /* modules of the program may be below */
+			*value = (struct sp_value){.incl = kept[i]};
+			v->owned_each[i] = 0;
+		} else {
+			value->incl = before > removed[i] ? before - removed[i] : 0;
+		}
+		if (i) {
+			kept[v->m->paths[i].parent] += value->incl;
+			removed[v->m->paths[i].parent] += before - value->incl;
+		}
+	}
+	finding_free(&f);
+	free(f.imports);
+	free(within);
+	free(kept);
+	free(removed);
+	return rc ? sp_model_no_memory(e) : 0;
+}
