@@ -7,7 +7,7 @@ import os
 
 from spartito.base.messages import Refused, complain, reason, say
 from spartito.base.text import as_argument
-from spartito.cli.run import for_later
+from spartito.cli.run import deferred_work
 from spartito.experiments import rundir
 from spartito.experiments.reading import one_process
 from spartito.experiments.rundir import Found
@@ -38,7 +38,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
         with_trace(texts, values)
     opened(pid).close()  # says what is wrong before anything is written
     command = _command(pid)
-    directory = rundir.create(texts["output"], command, wanted=for_later(texts))
+    directory = rundir.create(texts["output"], command, wanted=deferred_work(texts))
     samplers = Samplers(directory.path, {value.setting.name: value for value in values})
     quiet = texts["quiet"] == "1"
     with interrupted() as wanted:

@@ -71,10 +71,10 @@ def _is_clang(compiler: list[str]) -> bool:
     if "gcc" in name or "g++" in name or "gfortran" in name:
         return False
     try:
-        asked = subprocess.run([*compiler, "--version"], capture_output=True, check=False, errors="replace", text=True)
+        version = subprocess.run([*compiler, "--version"], capture_output=True, check=False, errors="replace", text=True)
     except OSError:
         return False  # the real call says why
-    return "clang" in asked.stdout or "LLVM" in asked.stdout
+    return "clang" in version.stdout or "LLVM" in version.stdout
 
 
 def _native(name: str) -> str:

@@ -10,7 +10,7 @@ import stat
 import sys
 from typing import Any
 
-from spartito.base.text import Column, Output, as_argument, count, moment, name, plural, seconds, size, standard_output
+from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
 from spartito.experiments import family, losses
 from spartito.experiments.description import launcher
 from spartito.experiments.reading import load, one_experiment, shown
@@ -79,7 +79,7 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         rows.append(("ranks", f"{known['size']}, started by {known.get('manager')}"))
     rows += [
         *_worlds(info),
-        ("measured", f"{moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
+        ("measured", f"{local_time(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
         ("content", "profile and trace" if info["traced"] else "profile"),
         ("functions", count(info["regions"])),
         ("call paths", count(info["paths"])),

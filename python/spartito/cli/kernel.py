@@ -13,7 +13,7 @@ ACTIONS = ["install", "remove"]
 NAME, DISPLAY = "spartito", "Python 3 (Spartito)"
 
 
-def _place(values: dict[str, object]) -> tuple[bool, str | None]:
+def _location(values: dict[str, object]) -> tuple[bool, str | None]:
     """user and prefix, as Jupyter has them."""
     given = [name for name in ("user", "sys_prefix", "prefix") if name in values]
     if len(given) > 1:
@@ -47,7 +47,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         for one in scorep.NAMES if "score_p" in values else [name]:
             print(f"removed {kernel.remove(one)}")
         return 0
-    user, prefix = _place(values)
+    user, prefix = _location(values)
     try:
         if "score_p" in values:
             paths = scorep.install(user, prefix)

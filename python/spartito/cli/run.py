@@ -42,7 +42,7 @@ def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str,
     return environment
 
 
-def _in_vain(values: dict[str, Value]) -> None:
+def _check_conflicts(values: dict[str, Value]) -> None:
     """Usage: one option of this command line leaves another nothing to do. Below those of a notebook's cell lie the session's."""
     rate = values["sample_rate"]
     if rate.origin == "command line" and values["sample"].text != "1":
@@ -64,17 +64,17 @@ def main(given: dict[str, object], command: list[str]) -> int:
             with_trace(texts, values)
         by_name = {value.setting.name: value for value in values}
         without_effect(by_name)
-        _in_vain(by_name)
+        _check_conflicts(by_name)
     except Usage:
         if rundir.is_silent(world):
             return USAGE
         raise
-    said = uncounted(texts["metrics"]) if texts["metrics"] else []
-    for line in [*strange_variables(), *said]:
-        if not world or world.speaks:
+    reported = uncounted(texts["metrics"]) if texts["metrics"] else []
+    for line in [*strange_variables(), *reported]:
+        if not world or world.reports:
             complain(line)
     try:
-        directory = rundir.create(texts["output"], command, world=world, wanted=for_later(texts))
+        directory = rundir.create(texts["output"], command, world=world, wanted=deferred_work(texts))
     except Refused as e:
         if rundir.is_silent(world):
             return e.status
@@ -84,7 +84,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         from spartito.sample.sampling import begin, records_calls
 
         calls = calls and records_calls(by_name)
-        sampling = begin(directory.path, by_name, calls, bool(world and not world.speaks))
+        sampling = begin(directory.path, by_name, calls, bool(world and not world.reports))
     try:
         environment = _environment(directory.path, values, calls, sampling.environment() if sampling else {})
         status = launch.run(command, environment, lambda: _prepare(texts, directory))
@@ -95,7 +95,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         if rundir.is_silent(world):
             return e.status
         raise
-    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, said))
+    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, reported))
 
 
 def _refused(directory: Directory, status: int) -> None:
@@ -106,7 +106,7 @@ def _refused(directory: Directory, status: int) -> None:
         pass
 
 
-def for_later(texts: dict[str, str]) -> str:
+def deferred_work(texts: dict[str, str]) -> str:
     """Directory.wanted."""
     if texts["finalize"] == "1":
         return ""
@@ -132,7 +132,7 @@ def _prepare(texts: dict[str, str], directory: Directory) -> None:
         pass  # the end will meet the same error and say it
 
 
-def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: list[str]) -> None:
+def _afterwards(directory: Directory, status: int, texts: dict[str, str], reported: list[str]) -> None:
     try:
         if not directory.last(status):
             return
@@ -157,6 +157,6 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
-    finish(directory, found, texts, said)
+    finish(directory, found, texts, reported)
 
 

@@ -147,20 +147,20 @@ def _keys() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _ends() -> Iterator[list[int]]:
-    """A list of the signals that came to end this process; it ends by the first when the terminal is as it was."""
-    came: list[int] = []
+def _ending_signals() -> Iterator[list[int]]:
+    """A list of the signals that received to end this process; it ends by the first when the terminal is as it was."""
+    received: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM)}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # as nohup wants it
-            signal.signal(number, lambda number, frame: came.append(number))
+            signal.signal(number, lambda number, frame: received.append(number))
     try:
-        yield came
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
 class Live:
@@ -207,8 +207,8 @@ class Live:
         from rich.live import Live as Screen
 
         console = Console(highlight=False, markup=False, emoji=False)
-        with _ends() as came, _keys() as keys, Screen(console=console, screen=True, auto_refresh=False) as screen:
-            while not came and time.monotonic() < until:
+        with _ending_signals() as received, _keys() as keys, Screen(console=console, screen=True, auto_refresh=False) as screen:
+            while not received and time.monotonic() < until:
                 drawn = min(time.monotonic() + REFRESH, until)
                 if self.paused:
                     select.select([keys] if keys >= 0 else [], [], [], REFRESH)

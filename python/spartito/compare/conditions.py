@@ -35,7 +35,7 @@ CHOOSING = ("c_calls", "filter", "only_mine", "depth", "instrument", "io", "mpi"
 CELL = "In["  # how the names of cells begin
 # of the facts those that are no matter of how it was recorded, the weightiest first
 OF_THE_PROGRAM = {"commands": "other command", "exit statuses": "other exit status"}
-MOST = 6  # hosts that are named
+MAX_HOSTS = 6  # hosts that are named
 
 
 def _filters(items: list[str]) -> Iterable[str]:
@@ -47,26 +47,26 @@ def _filters(items: list[str]) -> Iterable[str]:
 
 def _options(directory: str, info: dict[str, Any]) -> dict[str, str]:
     """As one would type them, with the settings that they are of; of a cell without what the notebook sets itself."""
-    given, said = contents.settings(info), {}
+    given, options = contents.settings(info), {}
     ran = what_ran(directory, command(launcher(directory)[0], info))
     cell = ran.split(" to ")[0] if ran.startswith(CELL) else ""
     if given.get("instrument") == "0":
-        said["--lines-only" if given.get("lines") else "calls of functions left out"] = "instrument"
+        options["--lines-only" if given.get("lines") else "calls of functions left out"] = "instrument"
     for key, option in OPTIONS.items():
         value = given.get(key, "")
         if key in IDLE or value in ("", "0", DEFAULTS.get(key)):
             continue
         if key == "filter":
             items = value.split("\n")
-            said.update(dict.fromkeys(_filters(typed_filters(items, cell) if cell else items), key))
+            options.update(dict.fromkeys(_filters(typed_filters(items, cell) if cell else items), key))
         elif key == "lines":
             patterns = value.split("\n")
-            said.update({f"{option} {shlex.quote(one)}": key for one in (typed_lines(patterns, cell) if cell else patterns)})
+            options.update({f"{option} {shlex.quote(one)}": key for one in (typed_lines(patterns, cell) if cell else patterns)})
         elif value == "1" and key not in ("depth", "profile_depth"):
-            said[option] = key
+            options[option] = key
         else:
-            said[f"{option}{'' if option.endswith('=') else ' '}{shlex.quote(value)}"] = key
-    return said
+            options[f"{option}{'' if option.endswith('=') else ' '}{shlex.quote(value)}"] = key
+    return options
 
 
 def _given(sides: Sequence[Side]) -> tuple[list[list[dict[str, str]]], dict[str, str]]:
@@ -105,7 +105,7 @@ def _recorded(sides: Sequence[Side]) -> list[str]:
 
 def _hosts(info: dict[str, Any]) -> str:
     hosts = sorted({p["host"] for p in info["processes"]})
-    return ", ".join(hosts[:MOST]) + (f" and {count(len(hosts) - MOST)} more" if len(hosts) > MOST else "")
+    return ", ".join(hosts[:MAX_HOSTS]) + (f" and {count(len(hosts) - MAX_HOSTS)} more" if len(hosts) > MAX_HOSTS else "")
 
 
 def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
@@ -126,13 +126,13 @@ def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
 def _machines(sides: Sequence[Side]) -> dict[str, str]:
     """Sentences, by what they are about."""
     found = [[_facts(directory, info) for directory, info in runs] for _, runs in sides]
-    said = {}
+    sentences = {}
     for what in found[0][0]:
         values = [list(dict.fromkeys(run[what] for run in side)) for side in found]
         if all(text for side in values for text in side) and len({text for side in values for text in side}) > 1:
             parts = [f"{who}: {' and '.join(map(name, texts))}" for (who, _), texts in zip(sides, values)]
-            said[what] = f"the {what} differ: {'; '.join(parts)}"
-    return said
+            sentences[what] = f"the {what} differ: {'; '.join(parts)}"
+    return sentences
 
 
 def _shapes(sides: Sequence[Side]) -> list[str]:
@@ -142,15 +142,15 @@ def _shapes(sides: Sequence[Side]) -> list[str]:
         return {"rank": sum(info["worlds"]), "process": len(info["processes"]), "thread": len(info["locations"])}
 
     first, *others = [(who, [numbers(info) for _, info in runs]) for who, runs in sides]
-    said = []
+    sentences = []
     for who, those in others:
         for one in first[1][0]:
             here, there = (sorted({run[one] for run in runs}) for runs in (first[1], those))
             if here != there:
                 a, b = (" or ".join((*map(count, some[:-1]), plural(some[-1], one))) for some in (here, there))
-                said.append(f"{first[0]} has {a}, {who} {b}: times are sums over all of them")
+                sentences.append(f"{first[0]} has {a}, {who} {b}: times are sums over all of them")
                 break
-    return said
+    return sentences
 
 
 def unlike(sides: Sequence[Side]) -> list[str]:
@@ -176,4 +176,4 @@ def costs(sides: Sequence[Side], compensated: bool) -> list[str]:
     for (who, _), side in zip(sides, found):
         taken, share = (sum(column) / len(side) for column in zip(*side))
         parts.append(f"{seconds(taken)} ({100 * share:.1f} %) of {who}")
-    return [f"measuring took about {', '.join(parts)}, which {cost.told(compensated)}"]
+    return [f"measuring took about {', '.join(parts)}, which {cost.cost_place(compensated)}"]

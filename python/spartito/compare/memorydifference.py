@@ -74,7 +74,7 @@ def _relative(before: float, after: float) -> str:
 
 def sentences(found: dict[str, Any], groups: Sequence[Group]) -> list[str]:
     """Of all of it, for each group beside the first; and where the numbers are estimates."""
-    said = []
+    lines = []
     first = found["sides"][0]
     for g in range(1, len(groups)):
         here = found["sides"][g]
@@ -82,10 +82,10 @@ def sentences(found: dict[str, Any], groups: Sequence[Group]) -> list[str]:
             f"{CALLED[what]} {size(here[what])}, {groups[0].letter} {size(first[what])} ({_relative(first[what], here[what])})"
             for what in WHAT
         ]
-        said.append(f"memory: {groups[g].letter} " + "; ".join(parts))
+        lines.append(f"memory: {groups[g].letter} " + "; ".join(parts))
     if found["sampled"]:
-        said.append("memory was sampled: its numbers are estimates, and small differences are noise")
-    return said
+        lines.append("memory was sampled: its numbers are estimates, and small differences are noise")
+    return lines
 
 
 def write(out: Output, found: dict[str, Any], groups: Sequence[Group], limit: int) -> None:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.text import LONGEST_PATH, labelled, name
+from spartito.base.text import MAX_PATH, labelled, name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-LONGEST_CYCLE = 8  # functions that call each other in turn
+MAX_CYCLE = 8  # functions that call each other in turn
 
 
 def folded(path: Sequence[str]) -> list[str]:
@@ -20,7 +20,7 @@ def folded(path: Sequence[str]) -> list[str]:
     i = 0
     while i < len(path):
         best, times = 1, 1
-        for n in range(1, min(LONGEST_CYCLE, (len(path) - i) // 2) + 1):
+        for n in range(1, min(MAX_CYCLE, (len(path) - i) // 2) + 1):
             again = 1
             while path[i + again * n : i + (again + 1) * n] == path[i : i + n]:
                 again += 1
@@ -35,7 +35,7 @@ def folded(path: Sequence[str]) -> list[str]:
 def _short(parts: Sequence[str]) -> str:
     """The innermost parts, as many as a line has room for, and how many are in front of them."""
     length, n = len(parts[-1]), 1
-    while n < len(parts) and length + 3 + len(parts[-n - 1]) <= LONGEST_PATH:
+    while n < len(parts) and length + 3 + len(parts[-n - 1]) <= MAX_PATH:
         length += 3 + len(parts[-n - 1])
         n += 1
     before = len(parts) - n

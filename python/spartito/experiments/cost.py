@@ -16,7 +16,7 @@ def measuring_cost(info: dict[str, Any]) -> float:
     return float(sum(each[loc["process"]] * (loc["visits"] + loc["resumed"]) for loc in info["locations"]))
 
 
-def cost_told(info: dict[str, Any]) -> str:
+def cost_sentence(info: dict[str, Any]) -> str:
     """measuring took about 12 ms; what allocations and waits took is not known, and said to be left out."""
     metrics = {metric["name"] for metric in info["metrics"]}
     beside = [what for what, metric in (("memory", "allocations"), ("waits", "waits")) if metric in metrics]
@@ -31,6 +31,6 @@ def cost(info: dict[str, Any], compensated: bool) -> tuple[float, float]:
     return taken, taken / measured if measured > 0 else 0.0
 
 
-def told(compensated: bool) -> str:
+def cost_place(compensated: bool) -> str:
     """Where the cost of measuring is."""
     return "has been taken out of the times" if compensated else "is in the times; --compensate takes it out"

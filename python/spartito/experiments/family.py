@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The processes of an experiment as a tree: who started whom, measured or not, and how each ended."""
+"""The processes of an experiment as a tree: process_name started whom, measured or not, and how each ended."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 BY_PROGRAM = "ended by the program itself"  # in a sentence about processes
 
 
-def who(process: dict[str, Any]) -> str:
+def process_name(process: dict[str, Any]) -> str:
     return f"process {process['pid']} on {process['host']}"
 
 
 def rank_and_process(info: dict[str, Any], process: int) -> str:
     from spartito.experiments.naming import rank_number
 
-    text, number = who(info["processes"][process]), rank_number(info, process)
+    text, number = process_name(info["processes"][process]), rank_number(info, process)
     return text if number is None else f"rank {number} ({text})"
 
 
@@ -54,7 +54,7 @@ def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
     return found
 
 
-def _place(p: dict[str, Any]) -> tuple[float, float, float]:
+def _order(p: dict[str, Any]) -> tuple[float, float, float]:
     """Ranks of MPI stand first, in their order, and then others by their start."""
     rank = p.get("rank")
     return (float("inf"), 0, p["begin"]) if rank is None else (p["world"], rank, p["begin"])
@@ -72,7 +72,7 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
         if c["process"] is None:
             below.setdefault(c["parent"], []).append((None, c))
     for those in below.values():
-        those.sort(key=lambda one: _place(one[1]), reverse=True)
+        those.sort(key=lambda one: _order(one[1]), reverse=True)
     rows: list[tuple[int, int | None, dict[str, Any]]] = []
     waiting = [(0, below.get(None, []))]
     while waiting:
@@ -88,7 +88,7 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
 
 
 def origin(info: dict[str, Any], process: int) -> str:
-    """Where a process comes from: its command line, and who started it."""
+    """Where a process comes from: its command line, and process_name started it."""
     p = info["processes"][process]
     if p["continues"] is not None:
         return f"now {p['command']}"
@@ -111,15 +111,15 @@ def _by_program(processes: list[dict[str, Any]]) -> list[str]:
     lines = []
     for (by, number), those in groups.items():
         parent = all(p["parent"] == by for p in those)
-        who, them = f"process {those[0]['pid']} was", "its"
+        subject, owner = f"process {those[0]['pid']} was", "its"
         if len(those) > 1:
-            who, them = f"{len(those):,} processes were", "their"
-        sender = f"{them} parent, process {processes[by]['pid']}," if parent else f"process {processes[by]['pid']}"
-        lines.append(f"{who} {BY_PROGRAM}: {sender} sent {signal_name(number)}, as pools do; nothing is lost")
+            subject, owner = f"{len(those):,} processes were", "their"
+        sender = f"{owner} parent, process {processes[by]['pid']}," if parent else f"process {processes[by]['pid']}"
+        lines.append(f"{subject} {BY_PROGRAM}: {sender} sent {signal_name(number)}, as pools do; nothing is lost")
     return lines
 
 
-def _where(info: dict[str, Any]) -> dict[int, str]:
+def _open_calls(info: dict[str, Any]) -> dict[int, str]:
     """The innermost call that the first thread of a process never left: what hung, or waited for what did."""
     found: dict[int, str] = {}
     for loc in info["locations"]:
@@ -127,7 +127,7 @@ def _where(info: dict[str, Any]) -> dict[int, str]:
     return {i: f" in {text}" for i, text in found.items() if text}
 
 
-def _most(where: dict[int, str], those: list[int]) -> str:
+def _common_calls(where: dict[int, str], those: list[int]) -> str:
     times: dict[str, int] = {}
     for text in filter(None, map(where.get, those)):
         times[text] = times.get(text, 0) + 1
@@ -135,7 +135,7 @@ def _most(where: dict[int, str], those: list[int]) -> str:
     return f" ({'; '.join(f'{n:,}{text}' for text, n in most)})" if most else ""
 
 
-def _how(p: dict[str, Any]) -> str:
+def _ending(p: dict[str, Any]) -> str:
     if p.get("signal") is not None:
         return f"signal {p['signal']}, {signal_name(p['signal'])}"
     if p.get("status") is not None:
@@ -143,20 +143,20 @@ def _how(p: dict[str, Any]) -> str:
     return "killed, crashed or ended by C code"
 
 
-def sentences(info: dict[str, Any], abrupt: str, most: int) -> list[str]:
-    """Of processes that did not come to the interpreter's end; abrupt: the words for it. More than most are summed up."""
-    processes, where = info["processes"], _where(info)
+def sentences(info: dict[str, Any], abrupt: str, max_lines: int) -> list[str]:
+    """Of processes that did not come to the interpreter's end; abrupt: the words for it. More than max_lines are summed up."""
+    processes, where = info["processes"], _open_calls(info)
     lines = _by_program(processes)
     others = [i for i, p in enumerate(processes) if p["end"] == "abrupt" and not by_program(p)]
     running = [i for i, p in enumerate(processes) if p["end"] == "running"]
     for those, how, rest in ((others, abrupt, "what was recorded until then"), (running, "", "what it has recorded so far")):
-        if len(those) > most:
+        if len(those) > max_lines:
             text = how or "still run"
             rest = rest.replace("it has", "they have")
-            lines.append(f"{len(those):,} processes {text}{_most(where, those)}; {rest} is here")
+            lines.append(f"{len(those):,} processes {text}{_common_calls(where, those)}; {rest} is here")
             continue
         for i in those:
             p = processes[i]
-            text = f"{how}{where.get(i, '')} ({_how(p)})" if how else f"still runs{where.get(i, '')}"
+            text = f"{how}{where.get(i, '')} ({_ending(p)})" if how else f"still runs{where.get(i, '')}"
             lines.append(f"{rank_and_process(info, i)} {text}; {rest} is here")
     return lines

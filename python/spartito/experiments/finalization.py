@@ -24,14 +24,14 @@ class Wanted:
         """What experiment.json says; nothing where it says nothing, or nothing of sense."""
         found = launcher(directory)[0].get(KEY)
         known: dict[str, Any] = found if isinstance(found, dict) else {}
-        self.waits = isinstance(found, dict)
+        self.pending = isinstance(found, dict)
         self.compress = known.get("compress") is True
         self.to, self.lines = (
             [str(word) for word in words] if isinstance(words, list) else [] for words in (known.get("to"), known.get("lines"))
         )
 
 
-def keep(directory: str, wanted: Wanted | None) -> None:
+def store(directory: str, wanted: Wanted | None) -> None:
     """Says in experiment.json what is still to be done (None: nothing); its other keys stay. OSError: it cannot be written."""
     import json
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-EVENTS = 20_000_000  # below, making them takes about a second when it is opened
-SMALLEST = 1  # bytes of a compressed event; raw ones have 8
+MIN_EVENTS = 20_000_000  # below, making them takes about a second when it is opened
+MIN_EVENT_SIZE = 1  # bytes of a compressed event; raw ones have 8
 
 
 def may_be_large(directory: str) -> bool:
@@ -27,12 +27,12 @@ def may_be_large(directory: str) -> bool:
                 total += entry.stat().st_size
     except OSError:
         return False
-    return total >= EVENTS * SMALLEST
+    return total >= MIN_EVENTS * MIN_EVENT_SIZE
 
 
 def is_large(model: Model) -> bool:
     info = model.info()
-    return bool(info["traced"]) and info["events"] >= EVENTS
+    return bool(info["traced"]) and info["events"] >= MIN_EVENTS
 
 
 def _left_out(directory: str, why: str) -> None:
@@ -45,12 +45,12 @@ def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[],
     from spartito.base import progress
 
     def work(progress: Callable[[int, int], None]) -> bool:
-        def told(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             if not wanted():
                 raise KeyboardInterrupt
             progress(done, total)
 
-        return model.sum_up(told)
+        return model.sum_up(on_progress)
 
     try:
         if quiet:
@@ -63,7 +63,7 @@ def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[],
     return False
 
 
-def make_apart(model: Model, directory: str, quiet: bool = False) -> None:
+def make_in_child(model: Model, directory: str, quiet: bool = False) -> None:
     """In a process of its own, as it takes memory (some 8 bytes an event) and reads files that others may cut: whatever happens
     to it, the launcher goes on and ends as the program did. It ends with the launcher, and by Ctrl-C."""
     before, launcher = signal.getsignal(signal.SIGINT), os.getpid()

@@ -25,7 +25,7 @@ ABRUPT = "ended abruptly"  # in a sentence about a process
 INSTEAD = ": the raw files were read instead"  # in a problem of the file `merged`, without which nothing is missing
 NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an object file
 INCOMPLETE = 4  # exit status: the result is there, but parts of the experiment are damaged or were lost
-MOST = 6  # lines about single processes, before they are summed up
+MAX_LINES = 6  # lines about single processes, before they are summed up
 
 
 def _lost(lost: dict[str, int]) -> list[str]:
@@ -49,10 +49,10 @@ def _not_recorded(problems: list[str]) -> list[str]:
     lines = []
     for text in dict.fromkeys(texts):
         n = texts.count(text)
-        who = "a process was" if n == 1 else f"{count(n)} processes were"
-        lines.append(f"{who} not recorded{text}")
-    if len(lines) > MOST:
-        lines[MOST:] = [f"{count(len(lines) - MOST)} more reasons for processes not recorded; `spartito info --json` names all"]
+        subject = "a process was" if n == 1 else f"{count(n)} processes were"
+        lines.append(f"{subject} not recorded{text}")
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES:] = [f"{count(len(lines) - MAX_LINES)} more reasons for processes not recorded; `spartito info --json` names all"]
     return lines
 
 
@@ -61,8 +61,8 @@ def _aborted(info: dict[str, Any]) -> list[str]:
     for i, p in enumerate(info["processes"]):
         if "mpi_aborted" in p["meta"]:
             lines.append(f"{family.rank_and_process(info, i)} called MPI_Abort with code {p['meta']['mpi_aborted']}")
-    if len(lines) > MOST:
-        lines[MOST:] = [f"{count(len(lines) - MOST)} more processes called MPI_Abort"]
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES:] = [f"{count(len(lines) - MAX_LINES)} more processes called MPI_Abort"]
     return lines
 
 
@@ -88,14 +88,14 @@ def _unfollowed(info: dict[str, Any]) -> list[str]:
 
 def _missing(processes: list[dict[str, Any]]) -> list[str]:
     """What was asked for and could not be recorded; a thousand ranks say the same."""
-    said: dict[str, list[dict[str, Any]]] = {}
+    processes_by_text: dict[str, list[dict[str, Any]]] = {}
     for p in processes:
         for key, text in p["meta"].items():
             if key.startswith("missing_"):
-                said.setdefault(text.rstrip(), []).append(p)
+                processes_by_text.setdefault(text.rstrip(), []).append(p)
     return [
-        f"not recorded in {family.who(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
-        for text, those in said.items()
+        f"not recorded in {family.process_name(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
+        for text, those in processes_by_text.items()
     ]
 
 
@@ -112,7 +112,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
     """One line each, for people and for scripts that look for "lost", "not recorded" and "abrupt"."""
     lines = []
     losing = [p for p in info["processes"] if _lost(p["lost"]) or p.get("lost_reason")]
-    if len(losing) > MOST:
+    if len(losing) > MAX_LINES:
         parts = _lost(_sum(losing)) or ["part of the recording"]
         reasons = ", ".join(sorted({p["lost_reason"] for p in losing if p.get("lost_reason")}))
         lines.append(
@@ -122,10 +122,10 @@ def sentences(info: dict[str, Any]) -> list[str]:
         for p in losing:
             parts = _lost(p["lost"]) or ["part of the recording"]
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
-            lines.append(f"lost in {family.who(p)}: {', '.join(parts)}{why}")
+            lines.append(f"lost in {family.process_name(p)}: {', '.join(parts)}{why}")
     lines += _children(info["processes"])
     lines += _unfollowed(info)
-    lines += family.sentences(info, ABRUPT, MOST)
+    lines += family.sentences(info, ABRUPT, MAX_LINES)
     lines += _aborted(info)
     lines += _missing(info["processes"])
     lines += sampled.missing(info)
@@ -133,9 +133,9 @@ def sentences(info: dict[str, Any]) -> list[str]:
     lines += _not_recorded(info["problems"])
     lines += [text for text in info["problems"] if NO_LINES in text]
     damage = [text for text in info["problems"] if NOT_RECORDED not in text and NO_LINES not in text]
-    lines += [f"damaged: {text}" for text in damage[:MOST]]
-    if len(damage) > MOST:
-        lines.append(f"damaged: {plural(len(damage) - MOST, 'more location')}; `spartito info --json` names all")
+    lines += [f"damaged: {text}" for text in damage[:MAX_LINES]]
+    if len(damage) > MAX_LINES:
+        lines.append(f"damaged: {plural(len(damage) - MAX_LINES, 'more location')}; `spartito info --json` names all")
     return lines
 
 
@@ -144,7 +144,7 @@ def _lacks_parts(info: dict[str, Any], directory: str) -> bool:
     from spartito.experiments.ranks import read
 
     known = read(directory)
-    return (known is not None and "." in known.roll) or any(
+    return (known is not None and "." in known.census) or any(
         p["lost"].get("threads") or p["lost"].get("children") or "sample_ended" in p["meta"] for p in info["processes"]
     )
 
@@ -196,7 +196,7 @@ def of_ranks(directory: str) -> list[str]:
     if open_:
         one, more = "its launcher was killed, or still runs", "their launchers were killed, or still run"
         lines.append(_ranks(open_, of, f"did not end: {one}", f"did not end: {more}"))
-    absent = [i for i, letter in enumerate(known.roll) if letter == "."]
+    absent = [i for i, letter in enumerate(known.census) if letter == "."]
     if absent:
         why = "in this experiment: not measured, or started where its directory cannot be seen"
         lines.append(_ranks(absent, of, f"is not {why}", f"are not {why}"))

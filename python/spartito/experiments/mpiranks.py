@@ -14,7 +14,7 @@ WRAPPERS = {"openmpi": "spartito_mpi_openmpi.so", "mpich": "spartito_mpi_mpich.s
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 LIBRARIES = {"openmpi": ("libmpi.so.40", "libmpi.so"), "mpich": ("libmpich.so.12", "libmpi.so.12")}
 LAUNCHERS = ("mpi", "orte", "prte", "hydra", "slurmstepd")  # how names of processes that start ranks begin
-BETWEEN = ("sh", "bash", "dash", "zsh", "ksh", "env", "nice", "time", "timeout", "taskset", "numactl")
+INTERMEDIATES = ("sh", "bash", "dash", "zsh", "ksh", "env", "nice", "time", "timeout", "taskset", "numactl")
 
 
 class Ranks:
@@ -27,18 +27,18 @@ class Ranks:
         self.rank = job.rank
         self.size = job.size
         self.wrappers = wrappers  # path
-        self.libraries = libraries  # names of the MPI's own, one of which is there
+        self.libraries = libraries  # names of the MPI's own, one of which is available
 
 
 def _started_by_launcher() -> bool:
     """A program that is a rank may run a command of ours, which has its variables and is no rank."""
     pid = os.getppid()
     try:
-        for _ in range(world.FAR):
+        for _ in range(world.MAX_DEPTH):
             name, parent, _start = world.process(pid)
             if name.startswith(LAUNCHERS):
                 return True
-            if name not in BETWEEN:
+            if name not in INTERMEDIATES:
                 return False
             pid = parent
     except (OSError, ValueError, IndexError):
@@ -51,14 +51,14 @@ def find() -> Ranks | None:
     job = world.find(sys.argv)
     if not job or not _started_by_launcher():
         return None
-    there = [kind for kind, name in WRAPPERS.items() if os.path.exists(os.path.join(package.DIRECTORY, name))]
+    available = [kind for kind, name in WRAPPERS.items() if os.path.exists(os.path.join(package.DIRECTORY, name))]
     kind = {"openmpi": "openmpi", "hydra": "mpich"}.get(job.manager)
     if kind is None:
         likely = "openmpi" if "PMIX_RANK" in os.environ else "mpich"
-        kind = likely if likely in there or not there else there[0]
-    if kind not in there:
+        kind = likely if likely in available or not available else available[0]
+    if kind not in available:
         if job.rank:
-            job.let_speak()
+            job.wait_for_report()
             raise SystemExit(1)
         raise Refused(f"Spartito was built without {NAMES[kind]}: start it without mpiexec")
     return Ranks(job, os.path.join(package.DIRECTORY, WRAPPERS[kind]), LIBRARIES[kind])

@@ -35,17 +35,17 @@ KEY = "spartito pack"
 HEAD, FOOT = 0x184D2A50, 0x184D2A51  # magic numbers of skippable frames
 FRAME = struct.Struct("<II")  # magic, length
 DIGEST = hashlib.sha256().digest_size
-LONGEST_HEAD = 4096  # bytes
+MAX_HEAD = 4096  # bytes
 BLOCK = 512  # bytes; of tar
 PIECE = 1 << 20  # bytes read at once
-DEEPEST, LONGEST_NAME = 16, 255  # directories; bytes of one part of a path
-LONGEST_SUMS = 1 << 30  # bytes
-LAST_TIME = 1 << 40  # seconds before and after 1970 that a file may have been changed at
+MAX_DEPTH, MAX_NAME = 16, 255  # directories; bytes of one part of a path
+MAX_SUMS = 1 << 30  # bytes
+MAX_TIME = 1 << 40  # seconds before and after 1970 that a file may have been changed at
 # What a packed file may become: so many times its size, or so many bytes, which a small one may. Experiments become 5 to 100 times
-# as large. Each file counts as FILE bytes more, as an empty one takes room as well.
-MOST_GROWTH, ALWAYS_ALLOWED = 2000, 256 << 20
-FILE = 4096
-LARGEST = 1 << 62  # bytes that one can say it becomes
+# as large. Each file counts as FILE_BYTES bytes more, as an empty one takes room as well.
+MAX_GROWTH, ALWAYS_ALLOWED = 2000, 256 << 20
+FILE_BYTES = 4096
+MAX_DECLARED = 1 << 62  # bytes that one can say it becomes
 
 
 class Member:
@@ -57,7 +57,7 @@ class Member:
         self.changed = changed  # seconds since 1970
 
 
-def is_one(path: str) -> bool:
+def is_packed(path: str) -> bool:
     """Whether a regular file begins as ours do."""
     try:
         with regular.opened(path) as f:
@@ -98,7 +98,7 @@ def _fault(name: str) -> str:
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts):
         return "leads out of it"
-    if len(parts) > DEEPEST or any(len(os.fsencode(part)) > LONGEST_NAME for part in parts):
+    if len(parts) > MAX_DEPTH or any(len(os.fsencode(part)) > MAX_NAME for part in parts):
         return "is too long"
     if not name.isprintable() or "\\" in name or any(0xD800 <= ord(c) < 0xE000 for c in name):
         return "has a name that not every machine can take"
@@ -108,7 +108,7 @@ def _fault(name: str) -> str:
 def _header(name: str, size: int, changed: float) -> bytes:
     """A block of tar. ValueError: the name does not fit."""
     info = tarfile.TarInfo(name)
-    info.size, info.mtime = size, min(max(int(changed), -LAST_TIME), LAST_TIME)
+    info.size, info.mtime = size, min(max(int(changed), -MAX_TIME), MAX_TIME)
     short = len(name.encode()) <= tarfile.LENGTH_NAME
     block = info.tobuf(tarfile.GNU_FORMAT if short else tarfile.USTAR_FORMAT)
     if len(block) != BLOCK:
@@ -231,7 +231,7 @@ class _Damaged(Exception):
 
 def unpack(path: str, directory: str, progress: Progress, limit: int = ALWAYS_ALLOWED) -> tuple[int, int]:
     """Makes the directory, whole or not at all; the number of its files and their bytes. limit: bytes that any packed file may
-    become, beyond which it must not grow by more than MOST_GROWTH; 0: none. Refused, OSError."""
+    become, beyond which it must not grow by more than MAX_GROWTH; 0: none. Refused, OSError."""
     if os.path.lexists(directory):
         raise Refused(f"{directory} already exists: name another directory with -o")
     if not hasattr(_analyse, "Decompressor"):
@@ -261,11 +261,11 @@ def unpack(path: str, directory: str, progress: Progress, limit: int = ALWAYS_AL
 def _check(f: BinaryIO, limit: int) -> tuple[int, int, int, int]:
     """Where the archive begins and ends, and how many files of how many bytes are in it. limit: see unpack()."""
     magic, length = _frame(f.read(FRAME.size))
-    if magic != HEAD or length > LONGEST_HEAD:
+    if magic != HEAD or length > MAX_HEAD:
         raise _Damaged("not a packed experiment")
-    files, total = _announced(f.read(length))
+    files, total = _parse_head(f.read(length))
     begin, size = f.tell(), os.fstat(f.fileno()).st_size
-    if limit and total + files * FILE > max(limit, size * MOST_GROWTH):
+    if limit and total + files * FILE_BYTES > max(limit, size * MAX_GROWTH):
         raise _Damaged(
             f"refused: {text.size(size)} that become {text.size(total)} in {text.plural(files, 'file')} "
             "are more than an experiment has; if you know where it is from: spartito unpack --any-size"
@@ -288,15 +288,15 @@ def _frame(data: bytes) -> tuple[int, int]:
     return FRAME.unpack(data) if len(data) == FRAME.size else (0, 0)
 
 
-def _announced(told: bytes) -> tuple[int, int]:
+def _parse_head(data: bytes) -> tuple[int, int]:
     try:
-        head = json.loads(told)
+        head = json.loads(data)
         version, files, total = head[KEY], head["files"], head["bytes"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _Damaged("not a packed experiment") from None
     if version != VERSION:
         raise _Damaged(f"packed by a newer Spartito: version {version!r:.20}, and this one reads {VERSION}")
-    if type(files) is not int or type(total) is not int or not (1 <= files <= LARGEST and 0 <= total <= LARGEST):
+    if type(files) is not int or type(total) is not int or not (1 <= files <= MAX_DECLARED and 0 <= total <= MAX_DECLARED):
         raise _Damaged("damaged: it does not say how much is in it")
     return files, total
 
@@ -361,11 +361,11 @@ def _read(r: _Reader, directory: str, files: int, total: int, progress: Progress
         sums[name] = _extract(r, directory, member.size, name, member.changed)
         done += member.size
         progress(done, total)
-    if member.size > min(LONGEST_SUMS, sum(len(name.encode()) + 2 * DIGEST + 3 for name in sums)):
+    if member.size > min(MAX_SUMS, sum(len(name.encode()) + 2 * DIGEST + 3 for name in sums)):
         raise _Damaged("damaged: its list of digests is too long")
-    told = b"".join(r.pieces(member.size))
+    sums_file = b"".join(r.pieces(member.size))
     r.skip_padding(member.size)
-    if told != "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode():
+    if sums_file != "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode():
         raise _Damaged("damaged: a file in it is not what was packed")
     if r.block() + r.block() != bytes(2 * BLOCK) or not r.at_end() or len(sums) != files or done != total:
         raise _Damaged("damaged: it does not end as it should")
@@ -378,7 +378,7 @@ def _member(block: bytes) -> Member:
         raise _Damaged("damaged: the archive in it is no tar file") from None
     if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.size < 0:
         raise _Damaged(f"refused: {info.name!r} is no file")
-    if not -LAST_TIME <= info.mtime <= LAST_TIME:
+    if not -MAX_TIME <= info.mtime <= MAX_TIME:
         raise _Damaged(f"refused: {info.name!r} has a time that no file has")
     return Member(info.name, info.size, info.mtime)
 

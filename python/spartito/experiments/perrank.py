@@ -48,8 +48,8 @@ def convert(model: Model, formats: list[Format], path: str) -> int:
         try:
             os.rename(part, path)
         except OSError as e:
-            there = "already exists, made by another meanwhile: name another with -o"
-            raise Refused(f"{path} {there}" if os.path.lexists(path) else f"{path}: {reason(e)}") from None
+            reason_text = "already exists, made by another meanwhile: name another with -o"
+            raise Refused(f"{path} {reason_text}" if os.path.lexists(path) else f"{path}: {reason(e)}") from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -61,9 +61,9 @@ def _write(model: Model, formats: list[Format], part: str, names: list[str], pro
     for number, name in enumerate(names):
         for f in formats:
 
-            def tell(now: int, of: int, before: int = done) -> None:
+            def report(now: int, of: int, before: int = done) -> None:
                 progress(before * PARTS + now * PARTS // max(of, 1), files * PARTS)
 
-            model.convert(f.name, os.path.join(part, name + f.suffix), process=number, progress=tell)
+            model.convert(f.name, os.path.join(part, name + f.suffix), process=number, progress=report)
             done += 1
             progress(done * PARTS, files * PARTS)

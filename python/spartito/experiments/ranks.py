@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 FILE = "ranks"
 HEAD, PLACE = 512, 160  # bytes
-MOST_RANKS = 1 << 24  # that a file may have
-LONGEST_TOLD = 1 << 16  # bytes of the file by which a name is agreed upon
-WAITED = 5.0  # seconds after the directory was made in which ranks that have not come are waited for
-YOUNG, FRESH = 600.0, 60.0  # seconds for which ranks may join: with a key that is the job's own, with another
-MEETING = 10.0  # seconds after which someone who has not said what it has to, as the name of the directory, never will
-UNLOCKED = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # a file system without locks
+MAX_RANKS = 1 << 24  # that a file may have
+MAX_NAME_FILE = 1 << 16  # bytes of the file by which a name is agreed upon
+JOIN_TIMEOUT = 5.0  # seconds after the directory was made in which ranks that have not come are waited for
+JOIN_PERIOD, WEAK_JOIN_PERIOD = 600.0, 60.0  # seconds for which ranks may join: with a key that is the job's own, with another
+MEETING_TIMEOUT = 10.0  # seconds after which someone who has not said what it has to, as the name of the directory, never will
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # a file system without locks
 
 
 class Place:
@@ -43,8 +43,8 @@ class Place:
 
     def __init__(self, line: str) -> None:
         """ValueError: there is nothing."""
-        rank, pid, started, self.host, moment, status = line.split()
-        self.rank, self.pid, self.started, self.time = int(rank), int(pid), int(started), float(moment)
+        rank, pid, started, self.host, joined, status = line.split()
+        self.rank, self.pid, self.started, self.time = int(rank), int(pid), int(started), float(joined)
         self.ended = status != "-"
         self.status = int(status) if status not in "-?" else None  # as of waitpid; None: not known
 
@@ -58,9 +58,9 @@ class Ranks:
         if len(text) < HEAD or words[:2] != ["spartito-ranks", "1"] or len(words) != 6:
             raise ValueError("not a list of ranks")
         self.size, self.manager, self.time, self.key = int(words[2]), words[3], float(words[4]), words[5]
-        if not 0 <= self.size <= MOST_RANKS:
+        if not 0 <= self.size <= MAX_RANKS:
             raise ValueError("not a number of ranks")
-        self.roll = text[HEAD : HEAD + self.size].decode("ascii", "replace").replace("\0", ".").ljust(self.size, ".")
+        self.census = text[HEAD : HEAD + self.size].decode("ascii", "replace").replace("\0", ".").ljust(self.size, ".")
         self.places: list[Place] = []
         for line in text[HEAD + self.size + 1 :].decode("utf-8", "surrogateescape").split("\n"):
             try:
@@ -72,7 +72,7 @@ class Ranks:
 def read(directory: str) -> Ranks | None:
     """What the file in an experiment says; None: there is none."""
     try:
-        return Ranks(regular.content(os.path.join(directory, FILE), HEAD + MOST_RANKS * (PLACE + 1) + 1))
+        return Ranks(regular.content(os.path.join(directory, FILE), HEAD + MAX_RANKS * (PLACE + 1) + 1))
     except (OSError, ValueError):
         return None
 
@@ -129,31 +129,31 @@ class Crew:
             except FileExistsError:
                 pass
         self.fd = os.open(file, os.O_RDWR)
-        if self._mine() and self._take():
+        if self._is_same_job() and self._take_place():
             return True
         self.close()
         return False
 
-    def _roll(self) -> Ranks:
+    def _read_head(self) -> Ranks:
         """The file without its places."""
         return Ranks(os.pread(self.fd, HEAD + self.world.size, 0))
 
-    def _mine(self) -> bool:
-        until = time.monotonic() + MEETING  # the one who made the file writes its first line at once, if it gets to run
+    def _is_same_job(self) -> bool:
+        until = time.monotonic() + MEETING_TIMEOUT  # the one who made the file writes its first line at once, if it gets to run
         while True:
             try:
-                found = self._roll()
+                found = self._read_head()
                 break
             except ValueError:
                 if time.monotonic() > until:
                     return False
                 time.sleep(0.001)
         self.time = found.time
-        old = time.time() - found.time > (FRESH if self.world.weak else YOUNG) and (self.launched or self.world.weak)
+        old = time.time() - found.time > (WEAK_JOIN_PERIOD if self.world.weak else JOIN_PERIOD) and (self.launched or self.world.weak)
         same = found.size == self.world.size and found.key == self.world.key
-        return same and not old and found.roll[self.world.rank] == "."
+        return same and not old and found.census[self.world.rank] == "."
 
-    def _take(self) -> bool:
+    def _take_place(self) -> bool:
         if self.world.weak:
             # two jobs may have this key; whoever makes this file first has the place
             claim = os.path.join(self.path, f".rank-{self.world.rank}")
@@ -161,7 +161,7 @@ class Crew:
                 _complete(claim, b"")
             except FileExistsError:
                 return False
-            if self._roll().roll[self.world.rank] != ".":  # somebody took it since this one looked, and gave up the claim
+            if self._read_head().census[self.world.rank] != ".":  # somebody took it since this one looked, and gave up the claim
                 os.unlink(claim)
                 return False
         self._lock_shared()
@@ -186,16 +186,16 @@ class Crew:
         try:
             fcntl.flock(self.fd, how | fcntl.LOCK_NB)
         except OSError as e:
-            self.locks = e.errno not in UNLOCKED
+            self.locks = e.errno not in NO_LOCKS
             return False
         return True
 
     def _lock_shared(self) -> None:
         import fcntl
 
-        # one who waits for others holds it alone for a moment, however long that takes on a busy machine; nobody writes the
+        # one who waits for others holds it alone for a joined, however long that takes on a busy machine; nobody writes the
         # summary, for which it is held for long, while this rank is waited for
-        until = time.monotonic() + max(0.25, min(WAITED, self.time + WAITED - time.time()))
+        until = time.monotonic() + max(0.25, min(JOIN_TIMEOUT, self.time + JOIN_TIMEOUT - time.time()))
         while True:
             self.holds = self._lock(fcntl.LOCK_SH)
             if self.holds or not self.locks or time.monotonic() > until:
@@ -211,13 +211,13 @@ class Crew:
                 _complete(meeting, os.fsencode(f"{name}\n"))
             except OSError:
                 pass
-        if "." not in self._roll().roll:
+        if "." not in self._read_head().census:
             self.forget_meeting()
 
     def forget_meeting(self) -> None:
         try:
             with regular.opened(self.meeting) as f:
-                name = os.fsdecode(f.readline(LONGEST_TOLD).strip())  # empty: the next run's first rank is just making it
+                name = os.fsdecode(f.readline(MAX_NAME_FILE).strip())  # empty: the next run's first rank is just making it
             mine = self.path.startswith(os.path.join(os.path.dirname(self.meeting), name))
             if name and mine and not self._is_awaited(name):
                 os.unlink(self.meeting)
@@ -232,7 +232,7 @@ class Crew:
             if not os.path.lexists(path):
                 break
             found = read(path) if path != self.path else None
-            if found and found.key == self.world.key and "." in found.roll:
+            if found and found.key == self.world.key and "." in found.census:
                 return True
         return False
 
@@ -242,24 +242,24 @@ class Crew:
         """Says how the program ended (status as of waitpid; None: not known). True: this is the last of those that
         joined. OSError."""
         self._write("?" if status is None else str(status), b"e")
-        last = self._last()
+        last = self._is_last()
         if last and self.meeting:
             self.forget_meeting()
         return last
 
-    def _last(self) -> bool:
+    def _is_last(self) -> bool:
         import fcntl
 
-        until = max(0.0, min(WAITED, self.time + WAITED - time.time())) + time.monotonic()
+        until = max(0.0, min(JOIN_TIMEOUT, self.time + JOIN_TIMEOUT - time.time())) + time.monotonic()
         while True:
-            roll = self._roll().roll
+            census = self._read_head().census
             if self.locks:
                 last = self._lock(fcntl.LOCK_EX)
             if not self.locks:
-                last = not any(self._runs(place) for place in self.places()) and self._first_of_last(roll)
-            if last and ("." not in roll or time.monotonic() > until):
+                last = not any(self._runs(place) for place in self.places()) and self._first_of_last(census)
+            if last and ("." not in census or time.monotonic() > until):
                 return True
-            if not last and (self.holds or "j" in roll):
+            if not last and (self.holds or "j" in census):
                 return False
             # ranks that have not come yet will find the file free; or another one writes the summary already, and has
             # not seen this rank
@@ -276,9 +276,9 @@ class Crew:
         failed = [(place.time, place.rank, place.status) for place in self.places() if place.status]
         return min(failed)[2] if failed else 0
 
-    def _first_of_last(self, roll: str) -> bool:
+    def _first_of_last(self, census: str) -> bool:
         """Without locks several see that all have ended."""
-        if "." not in roll:
+        if "." not in census:
             try:
                 _complete(os.path.join(self.path, ".last"), b"")
             except FileExistsError:
@@ -311,17 +311,17 @@ def meet(here: str, world: World, make: Callable[[], str]) -> tuple[str, str]:
     """The name that all ranks of a job agree upon in the directory here, and the file that tells it: the first one
     makes it, and what make() does is done once. OSError: the file cannot be made."""
     path = os.path.join(here, world.meeting)
-    until = time.monotonic() + MEETING
+    until = time.monotonic() + MEETING_TIMEOUT
     while True:
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
-            name = _told(path, world)
+            name = _agreed_name(path, world)
             if name:
                 return name, path
             if time.monotonic() > until:
                 _unlink(path)
-                until += MEETING
+                until += MEETING_TIMEOUT
             time.sleep(0.001)
             continue
         try:
@@ -335,13 +335,13 @@ def meet(here: str, world: World, make: Callable[[], str]) -> tuple[str, str]:
         return name, path
 
 
-def _told(path: str, world: World) -> str:
+def _agreed_name(path: str, world: World) -> str:
     try:
         age = time.time() - os.stat(path).st_mtime
-        if age > (FRESH if world.weak else YOUNG):
+        if age > (WEAK_JOIN_PERIOD if world.weak else JOIN_PERIOD):
             _unlink(path)  # left behind by a job that was killed
             return ""
-        text = regular.content(path, LONGEST_TOLD)
+        text = regular.content(path, MAX_NAME_FILE)
     except OSError:
         return ""
     return os.fsdecode(text[:-1]) if text.endswith(b"\n") else ""

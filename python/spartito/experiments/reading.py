@@ -72,7 +72,7 @@ def opened(path: str) -> str:
         return path
     from spartito.experiments import packfile
 
-    if not path.endswith(PACKED) and not packfile.is_one(path):
+    if not path.endswith(PACKED) and not packfile.is_packed(path):
         return path
     import atexit
     import shutil

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
 HEADER = 320  # struct sp_raw_header, src/format/format.h
 VERSION, ENDED, PID, REGIONS, CHECKSUM = 12, 28, 36, 48, 316  # offsets of its fields
-WITH_CHECKSUMS = 6  # the version from which on there are some
+FIRST_WITH_CHECKSUMS = 6  # the version from which on there are some
 SAMPLES = ".samples.raw"  # how names end of files that another process has written about the one of the same name
 RUNNING = 0  # enum sp_raw_ended
 PRELOAD_HEAP = "heap.so"  # and to that of --memory-profile
@@ -91,9 +91,9 @@ def world_of(command: list[str]) -> World | None:
 
 def is_silent(world: World | None) -> bool:
     """Whether another rank says what is wrong; it gets the time to."""
-    if not world or world.speaks:
+    if not world or world.reports:
         return False
-    world.let_speak()
+    world.wait_for_report()
     return True
 
 
@@ -390,7 +390,7 @@ class Found:
                 self.regions += regions if whole else 1
                 if whole and ended == RUNNING:
                     self.open.append((pid, name))
-                if whole and version >= WITH_CHECKSUMS and not checksum:
+                if whole and version >= FIRST_WITH_CHECKSUMS and not checksum:
                     self.unsealed.append(os.path.join(raw, name))
 
     def seal(self) -> None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 SHORT = "ended before it could be sampled"
 LATE = "began after the program had ended, when nothing was sampled any more"
 SOON = "nothing was seen of it so far"
-MOMENT = 0.1  # seconds that a process needs to be seen, at most
-MOST = 6
+MIN_LIFETIME = 0.1  # seconds that a process needs to be seen, at most
+MAX_LINES = 6
 
 
 def _number(p: dict[str, Any], key: str) -> float:
@@ -24,7 +24,7 @@ def _number(p: dict[str, Any], key: str) -> float:
         return 0.0
 
 
-def told(info: dict[str, Any]) -> list[str]:
+def notes(info: dict[str, Any]) -> list[str]:
     """A line about where the times come from, and how good they are; nothing without samples."""
     sampled = [p for p in info["processes"] if p["sampled"]]
     if not sampled:
@@ -49,7 +49,7 @@ def told(info: dict[str, Any]) -> list[str]:
 def _why(p: dict[str, Any], end: float) -> str:
     """end: seconds, when the last process that was sampled ended."""
     running = p["end"] == "running"
-    if p["begin"] > end and (running or p["stop"] - p["begin"] > MOMENT):
+    if p["begin"] > end and (running or p["stop"] - p["begin"] > MIN_LIFETIME):
         return LATE
     return SOON if running else SHORT
 
@@ -64,7 +64,7 @@ def missing(info: dict[str, Any]) -> list[str]:
             text = p["meta"].get("unsampled", _why(p, end))
             why.setdefault(text.replace(f"process {p['pid']}", "it"), []).append(p["pid"])
     lines = []
-    for text, pids in list(why.items())[:MOST]:
+    for text, pids in list(why.items())[:MAX_LINES]:
         who = f"process {pids[0]}" if len(pids) == 1 else plural(len(pids), "process")
         lines.append(f"not sampled: {who}: {text}")
     return lines + _ended(info)
@@ -74,11 +74,11 @@ def _ended(info: dict[str, Any]) -> list[str]:
     """Samplers that were killed before their processes had ended."""
     those = [p for p in info["processes"] if "sample_ended" in p["meta"]]
     lines = []
-    for p in those[:MOST]:
+    for p in those[:MAX_LINES]:
         unseen = _unseen([p])
         lines.append(f"the sampler of process {p['pid']} ended after {seconds(_number(p, 'sample_ended'))}; {unseen}")
-    if len(those) > MOST:
-        lines.append(f"the samplers of {count(len(those) - MOST)} more processes ended before them; {_unseen(those[MOST:])}")
+    if len(those) > MAX_LINES:
+        lines.append(f"the samplers of {count(len(those) - MAX_LINES)} more processes ended before them; {_unseen(those[MAX_LINES:])}")
     return lines
 
 

@@ -23,14 +23,14 @@ WRAPPERS = {
     "chroot": "another root directory", "unshare": "another namespace", "env": "another environment",
     "nice": "", "nohup": "", "time": "", "timeout": "", "setsid": "", "stdbuf": "", "taskset": "", "numactl": "", "exec": "",
 }  # fmt: skip
-BEFORE = {"if", "then", "elif", "else", "while", "until", "do", "!", "{"}  # words of a shell ahead of a command
+KEYWORDS = {"if", "then", "elif", "else", "while", "until", "do", "!", "{"}  # words of a shell ahead of a command
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 WITHOUT_START = {"-V", "-VV", "--version", "-h", "--help", "-?", "--help-all", "--help-env", "--help-xoptions"}
 CLUSTER = re.compile(r"([^cmWX]*)([cmWX]?)(.*)", re.DOTALL)  # flags, the first that takes a value, and that
-OTHERWISE = "an interpreter without spartito, or another user, root directory, environment or limit"
-MOMENT, KILLED = 1.0, 10.0  # seconds in which an interpreter has begun, and before which one that was killed may have not
-SHOWN, LONGEST = 3, 60  # command lines, and characters of one
-FIRST_LINE, SCRIPTS = 256, 512  # bytes of a script, and how many are looked into
+OTHER_REASON = "an interpreter without spartito, or another user, root directory, environment or limit"
+START_TIME, KILL_TIME = 1.0, 10.0  # seconds in which an interpreter has begun, and before which one that was killed may have not
+MAX_COMMANDS, MAX_COMMAND = 3, 60  # command lines, and characters of one
+MAX_FIRST_LINE, MAX_SCRIPTS = 256, 512  # bytes of a script, and how many are looked into
 
 
 def _words(command: str) -> list[str]:
@@ -49,7 +49,7 @@ def _of_shell(text: str) -> list[list[str]]:
         for token in tokens:
             if set(token) <= set("();&|"):
                 found.append([])
-            elif found[-1] or not (token in BEFORE or ASSIGNMENT.match(token)):
+            elif found[-1] or not (token in KEYWORDS or ASSIGNMENT.match(token)):
                 found[-1].append(token)
     except ValueError:
         return [text.split()]
@@ -78,7 +78,7 @@ class Scripts:
     def interpreter(self, word: str, directory: str) -> list[str]:
         """Of a script that is started so there; empty: it is none."""
         key = word, directory
-        if key not in self.known and len(self.known) < SCRIPTS:
+        if key not in self.known and len(self.known) < MAX_SCRIPTS:
             self.known[key] = self._read(word, directory)
         return self.known.get(key, [])
 
@@ -90,7 +90,7 @@ class Scripts:
             path = next((p for p in (os.path.join(d, word) for d in os.get_exec_path()) if os.access(p, os.X_OK)), "")
         try:
             with regular.opened(path) as f:
-                line = f.read(FIRST_LINE).split(b"\n")[0]
+                line = f.read(MAX_FIRST_LINE).split(b"\n")[0]
         except (OSError, ValueError):
             return []
         return line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
@@ -110,7 +110,7 @@ def _interpreter(words: list[str]) -> tuple[list[str], str]:
 
 
 def _flags(words: list[str]) -> tuple[str, bool]:
-    """The one-letter flags of the interpreter; and whether it only says something of itself."""
+    """The one-letter flags of the interpreter; and whether it only informational something of itself."""
     letters = ""
     rest = iter(words[1:])
     for word in rest:
@@ -129,16 +129,16 @@ def _flags(words: list[str]) -> tuple[str, bool]:
 
 
 def _why_command(c: dict[str, Any], words: list[str], wrapped: str) -> str:
-    flags, says = _flags(words)
-    if says:
+    flags, informational = _flags(words)
+    if informational:
         return ""
     if "S" in flags:
         return "-S skips the start-up hook"
-    if c["status"] in (126, 127, 255) or (c["signal"] is not None and c["end"] - c["begin"] < KILLED):
+    if c["status"] in (126, 127, 255) or (c["signal"] is not None and c["end"] - c["begin"] < KILL_TIME):
         return ""  # it may have ended before it began
     if "I" in flags or "E" in flags:
         return f"{'-I' if 'I' in flags else '-E'} ignores PYTHONPATH and the like, by which spartito is found"
-    return wrapped or OTHERWISE
+    return wrapped or OTHER_REASON
 
 
 def _why(c: dict[str, Any], directory: str, scripts: Scripts) -> str:
@@ -170,8 +170,8 @@ def _has_measured(info: dict[str, Any], c: dict[str, Any]) -> bool:
 
 def _shown(commands: list[str]) -> str:
     different = list(dict.fromkeys(commands))
-    texts = [name(c if len(c) <= LONGEST else c[: LONGEST - 1] + "…") for c in different[:SHOWN]]
-    return ", ".join(texts) + (f", and {plural(len(different) - SHOWN, 'other command')}" if len(different) > SHOWN else "")
+    texts = [name(c if len(c) <= MAX_COMMAND else c[: MAX_COMMAND - 1] + "…") for c in different[:MAX_COMMANDS]]
+    return ", ".join(texts) + (f", and {plural(len(different) - MAX_COMMANDS, 'other command')}" if len(different) > MAX_COMMANDS else "")
 
 
 def _inner_run(p: dict[str, Any]) -> str:
@@ -202,7 +202,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
         why = _why(c, parent["meta"].get("cwd", ""), scripts)
         # for what the program itself became the launcher has waited
         became = c["exec"] and parent["parent"] is None
-        begun = c["end"] or became or c["begin"] + MOMENT < info["end"] - info["begin"]
+        begun = c["end"] or became or c["begin"] + START_TIME < info["end"] - info["begin"]
         if why and begun and not _has_measured(info, c):
             groups.setdefault(why, []).append(c["command"])
     lines = [

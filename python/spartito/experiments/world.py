@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which rank of which parallel job this process is, as the variables of the job's launcher say: Open MPI, Hydra (MPICH,
-Intel MPI), Slurm's srun, whatever else speaks PMIx or PMI."""
+Intel MPI), Slurm's srun, whatever else reports PMIx or PMI."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 
 from spartito.experiments.job import batch_job
 
-OF_A_STEP = 0xFFFFFF00  # Slurm's numbers of steps from here on are batch scripts, interactive shells and the like
-LARGEST = 1 << 24  # ranks
-LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
-FAR = 8  # processes between a rank and its launcher: shells, wrappers
+FIRST_SPECIAL_STEP = 0xFFFFFF00  # Slurm's numbers of steps from here on are batch scripts, interactive shells and the like
+MAX_RANKS = 1 << 24  # ranks
+LOCAL_RANKS = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
+MAX_DEPTH = 8  # processes between a rank and its launcher: shells, wrappers
 # seconds that a rank on a busy machine may come later than another; Hydra waits for all ranks, and who reads the message for it
-SPEAKING, OF_HYDRA = 5.0, 0.5
+REPORT_TIME, HYDRA_REPORT_TIME = 5.0, 0.5
 
 
 def _text(name: str) -> str:
@@ -37,7 +37,7 @@ def hashed(text: str) -> str:
 class World:
     """The ranks that one call of a launcher started."""
 
-    __slots__ = ("key", "manager", "meeting", "rank", "size", "speaks", "weak")
+    __slots__ = ("key", "manager", "meeting", "rank", "size", "reports", "weak")
 
     def __init__(self, rank: int, size: int, manager: str, key: str, weak: bool = False) -> None:
         self.rank = rank
@@ -46,13 +46,13 @@ class World:
         # the same in all ranks, without blanks
         self.key = key if len(key) < 200 and key.isascii() and key.isprintable() and " " not in key else hashed(key)
         self.weak = weak  # another job may have that key
-        local = next(filter(lambda n: n >= 0, map(_number, LOCAL)), rank)
-        self.speaks = local == 0  # says for its node what all would say
+        local = next(filter(lambda n: n >= 0, map(_number, LOCAL_RANKS)), rank)
+        self.reports = local == 0  # says for its node what all would say
         self.meeting = ".spartito-" + hashed(self.key)  # the file that tells the directory's name
 
-    def let_speak(self) -> None:
+    def wait_for_report(self) -> None:
         """Before a rank ends that leaves it to another to say what is wrong: most launchers end all when the first has failed."""
-        time.sleep(OF_HYDRA if self.manager == "hydra" else SPEAKING)
+        time.sleep(HYDRA_REPORT_TIME if self.manager == "hydra" else REPORT_TIME)
 
 
 def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:
@@ -78,7 +78,7 @@ def _hydra(rank: int, size: int, command: list[str]) -> World:
     call have the port of mpiexec in their command lines."""
     pid = os.getppid()
     try:
-        for _ in range(FAR):
+        for _ in range(MAX_DEPTH):
             name, parent, start = process(pid)
             if name.startswith("hydra"):
                 break
@@ -91,10 +91,10 @@ def _hydra(rank: int, size: int, command: list[str]) -> World:
             words = [os.fsdecode(word) for word in f.read().split(b"\0")]
     except (OSError, ValueError, IndexError):
         return _weak(rank, size, "hydra", command)
-    told = [words[i + 1] for i, word in enumerate(words[:-1]) if word in ("--control-port", "--pgid")]
-    if not told:
+    ids = [words[i + 1] for i, word in enumerate(words[:-1]) if word in ("--control-port", "--pgid")]
+    if not ids:
         return _weak(rank, size, "hydra", command)
-    return World(rank, size, "hydra", "hydra:" + ":".join([*told, batch_job()]))
+    return World(rank, size, "hydra", "hydra:" + ":".join([*ids, batch_job()]))
 
 
 def _openmpi(rank: int, size: int, command: list[str]) -> World:
@@ -111,7 +111,7 @@ def _slurm() -> World | None:
     rank, size, step = _number("SLURM_PROCID"), _number("SLURM_STEP_NUM_TASKS"), _number("SLURM_STEP_ID")
     size = size if size > 0 else _number("SLURM_NTASKS")
     job = _text("SLURM_JOB_ID")
-    if not job or not 0 <= step < OF_A_STEP or not 0 <= rank < size:
+    if not job or not 0 <= step < FIRST_SPECIAL_STEP or not 0 <= rank < size:
         return None
     parts = (_text("SLURM_CLUSTER_NAME"), job, str(step), os.environ.get("SLURM_RESTART_COUNT", "0"))
     return World(rank, size, "slurm", "slurm:" + ".".join(parts))
@@ -148,4 +148,4 @@ def find(command: list[str]) -> World | None:
         size = _number("PMIX_SIZE")
         if not world and job and 0 <= rank < size:
             world = World(rank, size, "pmix", f"pmix:{job}")
-    return world if world and 1 < world.size <= LARGEST else None
+    return world if world and 1 < world.size <= MAX_RANKS else None

@@ -61,7 +61,7 @@ def _of_function(function: str) -> str:
     return CLASSES.get(owner) or FUNCTIONS.get(qualname) or MODULES.get(module, "")
 
 
-def told(wait: dict[str, Any]) -> tuple[str, str, list[str]]:
+def classify(wait: dict[str, Any]) -> tuple[str, str, list[str]]:
     """Of a row of Model.locks()["awaits"]: the kind of what is waited for, whose library's that is (empty: not known), and the
     program's own call path, from the task's coroutine on."""
     stack = list(wait["stack"]) or [part for part in (wait["task"], wait["where"]) if part]
@@ -82,7 +82,7 @@ def rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     """The same rows, most time first, with `kind`, `library` and `path`."""
     awaits = []
     for wait in found["awaits"]:
-        kind, library, path = told(wait)
+        kind, library, path = classify(wait)
         awaits.append({**wait, "kind": kind, "library": library, "path": path})
     return sorted(awaits, key=lambda w: (-w["time"], w["path"], w["kind"]))
 

@@ -12,7 +12,7 @@ from spartito.report import parts
 from spartito.report.protocol import Query, Report
 
 SENTENCES = 3
-WORTH = 0.01  # of the busiest unit's time: less of it is not worth a sentence
+MIN_SHARE = 0.01  # of the busiest unit's time: less of it is not worth a sentence
 COLUMNS = (
     Column("imbalance"),
     Column("%"),
@@ -63,7 +63,7 @@ def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list
     out = []
     for row in found["idle"][:SENTENCES]:
         most = row["incl"]["max"]
-        if most < WORTH * busiest:
+        if most < MIN_SHARE * busiest:
             continue
         out.append(
             f"{len(row['idle'])} of {plural(len(units), units.word)} ({units.some(row['idle'])}) did no work in "

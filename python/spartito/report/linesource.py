@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-LARGEST = 16 * regular.MIB  # of a source file, or of the index of those that are kept
+MAX_SIZE = 16 * regular.MIB  # of a source file, or of the index of those that are kept
 # what names of source files end with
 PYTHON = (".py", ".pyw", ".pyi", ".pyx", ".pxd", ".pxi", ".ipy")
 COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".cu", ".f", ".f90", ".f95", ".rs")
@@ -34,7 +34,7 @@ class Source:
 
 def _read(path: str, flags: int = os.O_RDONLY) -> bytes | None:
     try:
-        return regular.content(path, LARGEST, flags)
+        return regular.content(path, MAX_SIZE, flags)
     except (OSError, ValueError):
         return None
 
@@ -66,15 +66,15 @@ class Sources:
             self._found[file] = self._find(file)
         return self._found[file]
 
-    def readable(self, file: str, most: int) -> bool:
+    def readable(self, file: str, max_size: int) -> bool:
         """Whether it is source that may be shown to others: kept by the experiment, or a file that looks like source and has at
-        most so many bytes. What an experiment names as a file of a function need not be one."""
+        max_size so many bytes. What an experiment names as a file of a function need not be one."""
         if not file:
             return False
         if self._kept(file) is not None:  # an index may name what is not kept
             return True
         try:
-            if not os.path.isfile(file) or os.path.getsize(file) > most:
+            if not os.path.isfile(file) or os.path.getsize(file) > max_size:
                 return not os.path.exists(file)  # what is gone is told as such
             if file.lower().endswith((*PYTHON, *COMPILED)):
                 return True

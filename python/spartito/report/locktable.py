@@ -28,7 +28,7 @@ KINDS = {
     "rwlock": "read-write lock of C",
     "pthread_barrier": "barrier of C",
 }
-ALIVE = "threading:Thread._set_tstate_lock"  # what holds a lock of that as long as the thread lives
+LIFETIME_LOCK = "threading:Thread._set_tstate_lock"  # what holds a lock of that as long as the thread lives
 C_THREAD = "pthread_t"  # of which nothing but its end may be known
 PATH = Column("call path", left=True, style="cyan", rank=1)
 OUTSIDE = "(outside of Python functions)"  # as reports of memory say it
@@ -67,29 +67,29 @@ class Names:
         self.locations = info["locations"]
         self.processes = info["processes"]
         # whose life a lock was for, where somebody waited for that: the thread may have ended since
-        self.lives = {w["lock"]: w["holder"] for w in self.waits if w["holder_stack"][-1:] == [ALIVE] and w["holder"] is not None}
-        self.told = [self._title(i, lock) for i, lock in enumerate(self.locks)]
+        self.lives = {w["lock"]: w["holder"] for w in self.waits if w["holder_stack"][-1:] == [LIFETIME_LOCK] and w["holder"] is not None}
+        self.titles = [self._title(i, lock) for i, lock in enumerate(self.locks)]
         alike: dict[tuple[int, str], dict[int, int]] = {}  # objects of one title, and their numbers
         # of each lock the object that is shown in its place: itself, or what it is a part of
         self.shown = [i if lock["user"] is None else lock["user"] for i, lock in enumerate(self.locks)]
         for i, lock in enumerate(self.locks):
-            numbers = alike.setdefault((lock["process"], self.told[i]), {})
+            numbers = alike.setdefault((lock["process"], self.titles[i]), {})
             numbers.setdefault(self.shown[i], len(numbers) + 1)
         for i, lock in enumerate(self.locks):
-            numbers = alike[lock["process"], self.told[i]]
+            numbers = alike[lock["process"], self.titles[i]]
             if len(numbers) > 1:
-                self.told[i] += f" #{numbers[self.shown[i]]}"
+                self.titles[i] += f" #{numbers[self.shown[i]]}"
 
     def of_lock(self, index: int | None, kind: str = "") -> str:
         """Queue made at app.py:12 (its Lock); index None: what waits for nothing that can be told apart."""
-        return KINDS.get(kind, kind) if index is None else self.told[index]
+        return KINDS.get(kind, kind) if index is None else self.titles[index]
 
     def _title(self, i: int, lock: dict[str, Any]) -> str:
         if lock["kind"] == "gil":
             return KINDS["gil"]
         if lock["user"] is None and i in self.lives:
             return f"the end of {self.of_thread(self.lives[i], lock['process'])}"
-        if lock["holder_stack"][-1:] == [ALIVE] or (lock["type"] == C_THREAD and lock["holder"] is not None):
+        if lock["holder_stack"][-1:] == [LIFETIME_LOCK] or (lock["type"] == C_THREAD and lock["holder"] is not None):
             return f"the end of {self.of_thread(lock['holder'], lock['process'])}"
         if lock["type"] == C_THREAD:
             return "the end of a thread of C"
@@ -192,7 +192,7 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
 # ---- tables ----
 
 
-def _most(times: dict[str, float], whole: float) -> str:
+def _main_holder(times: dict[str, float], whole: float) -> str:
     if not times:
         return ""
     who = max(times, key=lambda key: (times[key], key))
@@ -252,7 +252,7 @@ def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> No
         times, length = sum(o["count"] for o in locks), sum(o["held"] for o in locks)
         acquired, held = count(times) if times else "", seconds(length) if length else ""
         rows.append(
-            (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)), acquired, held, title, _most(s.held, s.time))
+            (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)), acquired, held, title, _main_holder(s.held, s.time))
         )
     columns = [
         Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("acquired", rank=4),

@@ -23,13 +23,13 @@ SUMS = (
     "count", "bytes", "freed", "freed_bytes", "elsewhere", "temporary", "temporary_bytes",
     "peak", "peak_bytes", "left", "left_bytes",
 )  # fmt: skip
-MOST = 4  # processes that are shown and spoken of one by one
+MAX_PROCESSES = 4  # processes that are shown and spoken of one by one
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[str, Any]]:
-    """A whole call tree, as Model.tree() has it, by what was allocated in the place of time: with the most first, and without what
-    has less than that share of it (0 to 1) or is none of the `limit` largest (0: all)."""
+    """A whole call tree, as Model.tree() has it, by what was allocated in the place of time: with the by_size first, and without what
+    has less than that share of it (0 to 1) or is none of the `limit` by_size (0: all)."""
     callees: list[list[int]] = [[] for _ in rows]
     above: list[int] = []  # of each depth the last one
     outermost: list[int] = []
@@ -39,8 +39,8 @@ def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[
         above.append(i)
     bytes_of = [row["metrics"]["allocated"]["incl"] for row in rows]
     whole = sum(bytes_of[i] for i in outermost)
-    largest = sorted(range(len(rows)), key=lambda i: (-bytes_of[i], i))
-    shown = {i for i in largest[: limit or len(rows)] if bytes_of[i] >= threshold * whole}
+    by_size = sorted(range(len(rows)), key=lambda i: (-bytes_of[i], i))
+    shown = {i for i in by_size[: limit or len(rows)] if bytes_of[i] >= threshold * whole}
     out: list[dict[str, Any]] = []
     missing = sum(i not in shown for i in outermost)
     if missing:
@@ -115,13 +115,13 @@ def by_line(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return summed(sites, LINE)
 
 
-def most(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, Any]]:
+def largest(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, Any]]:
     found = sorted((row for row in rows if row[what]), key=lambda row: -row[what])
     return found[:limit] if limit else found
 
 
 def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) -> dict[str, Any]:
-    """Of one process (-1: of all): totals, processes (each with its own totals in `sums`), allocators, and as lists of at most
+    """Of one process (-1: of all): totals, processes (each with its own totals in `sums`), allocators, and as lists of at largest
     `limit` rows: threads, peak (lines with what was there at the peaks), allocated, left (with `kept`), temporary (lines each),
     paths (call paths at the peaks); stacks. Refused: there is none of it."""
     if not is_recorded(info):
@@ -143,13 +143,13 @@ def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) ->
             "cache_bytes": kept["cache"],
         },
         "processes": [{**p, "sums": sums.get(p["process"], nothing)} for p in processes],
-        "allocators": most(summed(sites, ("allocator",)), "bytes", 0),
-        "threads": most(summed(sites, ("process", "location")), "bytes", limit),
-        "peak": most(lines, "peak_bytes", limit),
-        "allocated": most(lines, "bytes", limit),
-        "left": most(left, "left_bytes", limit),
-        "temporary": most(lines, "temporary_bytes", limit),
-        "paths": most(summed(sites, ("path",)), "peak_bytes", limit),
+        "allocators": largest(summed(sites, ("allocator",)), "bytes", 0),
+        "threads": largest(summed(sites, ("process", "location")), "bytes", limit),
+        "peak": largest(lines, "peak_bytes", limit),
+        "allocated": largest(lines, "bytes", limit),
+        "left": largest(left, "left_bytes", limit),
+        "temporary": largest(lines, "temporary_bytes", limit),
+        "paths": largest(summed(sites, ("path",)), "peak_bytes", limit),
         "stacks": found["stacks"],
     }
 
@@ -157,12 +157,12 @@ def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) ->
 def points(p: dict[str, Any]) -> list[tuple[float, int, int]]:
     """(s, bytes of the heap, resident bytes) of a process, with both peaks, which may lie between two points that were recorded."""
     found = [(at, heap, resident) for at, heap, _, resident in p["series"]]
-    for i, moment, most in ((1, p["peak_time"], p["peak_bytes"]), (2, p["resident_peak_time"], p["resident_peak"])):
-        if moment is None:
+    for i, peak_time, peak in ((1, p["peak_time"], p["peak_bytes"]), (2, p["resident_peak_time"], p["resident_peak"])):
+        if peak_time is None:
             continue
-        at = bisect.bisect_right(found, (moment, 1 << 64, 0))
-        before = found[at - 1] if at else (moment, 0, 0)
-        found.insert(at, (moment, most, before[2]) if i == 1 else (moment, before[1], most))
+        at = bisect.bisect_right(found, (peak_time, 1 << 64, 0))
+        before = found[at - 1] if at else (peak_time, 0, 0)
+        found.insert(at, (peak_time, peak, before[2]) if i == 1 else (peak_time, before[1], peak))
     return found
 
 
@@ -204,14 +204,14 @@ def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     if not processes:
         return []
     several = len(processes) > 1
-    most = max(processes, key=lambda p: p["peak_bytes"])
+    highest = max(processes, key=lambda p: p["peak_bytes"])
     line = f"allocated {size(sum(p['allocated'] for p in processes))} in {plural(sum(p['count'] for p in processes), 'block')}"
-    line += f"; peak {size(most['peak_bytes'])}" + (f" in process {info['processes'][most['process']]['pid']}" if several else "")
+    line += f"; peak {size(highest['peak_bytes'])}" + (f" in process {info['processes'][highest['process']]['pid']}" if several else "")
     if any(p["sample"] for p in processes):
         line += " (estimates)"
     lines = [f"{line}{_cost(processes)}; spartito report memory shows where"]
     passed = [p for p in processes if p["limit"] and (not several or p["limit"]["passed"] is not None)]
-    if len(passed) > MOST:
+    if len(passed) > MAX_PROCESSES:
         return [*lines, _limits(passed)]
     for p in passed:
         who = f"process {info['processes'][p['process']]['pid']}: " if several else ""
@@ -237,7 +237,7 @@ def _limits(processes: list[dict[str, Any]]) -> str:
 
 def notes(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     """What is not in the numbers, and the limit."""
-    if len(found["processes"]) > MOST:
+    if len(found["processes"]) > MAX_PROCESSES:
         return _notes_of_many(found["processes"])
     out = []
     for p in found["processes"]:
@@ -369,7 +369,7 @@ class Memory(Report):
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
         info = query.info
         totals, processes = found["totals"], found["processes"]
-        for p in processes if len(processes) <= MOST else []:
+        for p in processes if len(processes) <= MAX_PROCESSES else []:
             _write_process(out, p, info)
         if len(processes) > 1:
             _write_processes(out, processes, info)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.report.protocol import Query
 
-MANY_EVENTS = 20_000_000  # reading more takes seconds: only reports of messages do
-SOME_EVENTS = 2_000_000  # reading these takes a quarter of a second
+MAX_EVENTS = 20_000_000  # reading more takes seconds: only reports of messages do
+MAX_REMARK_EVENTS = 2_000_000  # reading these takes a quarter of a second
 PATH = Column("call path", left=True, style="cyan")
 
 
@@ -85,7 +85,7 @@ def missing_sentences(found: dict[str, Any]) -> list[str]:
 
 def check(model: Model, info: dict[str, Any]) -> dict[str, Any] | None:
     """The numbers of messages, where it takes no time worth mentioning to find them; None: there are none."""
-    if not info["traced"] or info["events"] > MANY_EVENTS:
+    if not info["traced"] or info["events"] > MAX_EVENTS:
         return None
     try:
         found = model.messages(("comm",))
@@ -107,7 +107,7 @@ def lost(found: dict[str, Any]) -> str:
 
 def remarks(model: Model, info: dict[str, Any]) -> list[str]:
     """What a report about something else says of waiting, and of what there is to doubt."""
-    if not info["traced"] or info["events"] > SOME_EVENTS:
+    if not info["traced"] or info["events"] > MAX_REMARK_EVENTS:
         return []
     try:
         found = model.waits()

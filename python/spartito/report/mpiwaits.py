@@ -24,7 +24,7 @@ class Waiting:
             self.on[row["on"]] = self.on.get(row["on"], 0.0) + row["time"]
 
 
-def _most(found: dict[int, float], whole: float, ranks: Ranks) -> str:
+def _main_rank(found: dict[int, float], whole: float, ranks: Ranks) -> str:
     if not found:
         return ""
     which = max(found, key=lambda p: (found[p], -p))
@@ -91,7 +91,7 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
 
     def cells(place: Any) -> tuple[str, ...]:
         (path, kind), w = place
-        extremes = (_most(w.by, w.time, ranks), _most(w.on, w.time, ranks))
+        extremes = (_main_rank(w.by, w.time, ranks), _main_rank(w.on, w.time, ranks))
         return (seconds(w.time), count(len(w.by)), *extremes, shown[kind], shortened(found["stacks"][path]))
 
     limited(out, [*titles, PATH], places, cells, limit)

@@ -37,7 +37,7 @@ def _framed(report: Report, query: Query, found: dict[str, Any]) -> dict[str, An
         "compensated": query.given("compensate"),
         **found,
         "measuring_cost": measuring_cost(query.info),
-        "notes": [*found.get("notes", ()), *sampled.told(query.info), *losses.sentences(query.info)],
+        "notes": [*found.get("notes", ()), *sampled.notes(query.info), *losses.sentences(query.info)],
         "info": query.info,
     }
 

@@ -7,7 +7,7 @@ import sys
 
 from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
 from spartito.experiments import contents, sampled
-from spartito.experiments.cost import cost_told, measuring_cost
+from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
 
@@ -110,8 +110,8 @@ def _memory(model: Model, info: dict[str, Any]) -> list[str]:
     return memorytable.summary(model.memory(), info)
 
 
-def write(model: Model, directory: str, label: str, said: list[str]) -> None:
-    """said: lines that the user has read already."""
+def write(model: Model, directory: str, label: str, reported: list[str]) -> None:
+    """reported: lines that the user has read already."""
     if sys.stderr is None:
         return
     info = model.info()
@@ -137,16 +137,16 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
         calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
-    for line in [*sampled.told(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
+    for line in [*sampled.notes(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
         out.line(line)
     for line in memory:
         out.line(line)
     for line in waits:
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
-        out.line(f"{cost_told(info)} of that ({percent(measuring_cost(info), total)} %)")
+        out.line(f"{cost_sentence(info)} of that ({percent(measuring_cost(info), total)} %)")
     for line in [*sentences(info), *of_ranks(directory)]:
-        if line not in said:
+        if line not in reported:
             out.line(line, "yellow")
     out.line(f"next: {next_command(directory, info, 'lines' if lines else 'memory' if memory_alone else 'tree')}", "bold")
     sys.stderr.flush()

@@ -116,10 +116,10 @@ def warnings(info: dict[str, Any], directory: str) -> list[str]:
 
 def notes(info: dict[str, Any], compensated: bool) -> list[str]:
     """How the numbers came about."""
-    found = sampled.told(info)
+    found = sampled.notes(info)
     if any(loc["visits"] or loc["resumed"] for loc in info["locations"]):
         where = "is not in the times" if compensated else "is in the times; load() subtracts it with compensate=True"
-        found.append(f"{cost.cost_told(info)}, which {where}")
+        found.append(f"{cost.cost_sentence(info)}, which {where}")
     if deeper := sum(p["lost"].get("deeper", 0) for p in info["processes"]):
         found.append(f"{plural(deeper, 'call')} below the depth limit: their time is that of their callers")
     return found
