@@ -144,8 +144,8 @@ def quantity(value: int, metric: dict[str, Any]) -> str:
 class Column:
     """A column of a table.
 
-    rank: the order in which columns are omitted in a narrow terminal, 1 first; a column with rank 0 is always shown. min_width: a text
-    column (left) keeps this many characters; other columns are omitted for that."""
+    rank: the order in which columns are omitted in a narrow terminal, 1 first; a column with rank 0 is always shown. min_width: a
+    text column (left) keeps this many characters; other columns are omitted for that."""
 
     __slots__ = ("left", "min_width", "rank", "style", "title")
 

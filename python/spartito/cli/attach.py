@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito attach: sample a process that runs already."""
+"""spartito attach: samples a running process."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     for line in strange_variables():
         complain(line)
     texts = {value.setting.name: value.text for value in values}
-    texts["lines"], texts["lines_only"] = "", "0"  # which are counted within a process
+    texts["lines"], texts["lines_only"] = "", "0"  # lines are counted within a process only
     if texts["to"]:
         with_trace(texts, values)
-    opened(pid).close()  # says what is wrong before anything is written
+    opened(pid).close()  # reports an error before the experiment directory is made
     command = _command(pid)
     directory = rundir.create(texts["output"], command, wanted=deferred_work(texts))
     samplers = Samplers(directory.path, {value.setting.name: value for value in values})

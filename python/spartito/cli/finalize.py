@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito finalize: completes experiments: names, compression, merging, the level-of-detail index, formats, the summary."""
+"""spartito finalize: completes experiments with names, compression, merged file, level-of-detail index, formats and the summary."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
 
 
 class _Experiment:
-    """One experiment, and the options of the command line."""
+    """One experiment, and the options of the command line. changed: something was done."""
 
     def __init__(self, directory: str, values: dict[str, object]) -> None:
         self.directory = directory
@@ -55,7 +55,8 @@ class _Experiment:
             standard_output().line(f"{self.directory}: {text}")
 
     def finalize(self, formats: list[str], ranks: Ranks | None) -> int:
-        """Returns the exit status. Refused, Error, OSError: it cannot go on."""
+        """Finalizes the experiment and returns the exit status. ranks: if mpiexec started several ranks of this command, they merge
+        together. Refused, Error, OSError: it failed."""
         check(self.directory)
         if ranks and ranks.rank:
             conversion.merge(self.directory, self.force, quiet=True, ranks=ranks)
@@ -108,7 +109,7 @@ class _Experiment:
         raw = os.path.join(self.directory, "raw")
         files = sum(name.endswith(".raw") and not name.endswith(rundir.SAMPLES) for name in os.listdir(raw))
         if files < 2 and not self.force and not ranks:
-            return  # one file is opened as fast
+            return  # a single raw file loads as fast as a merged one
         done = conversion.merge(self.directory, self.force, self.quiet, ranks)
         if not done["current"]:
             self._report(
@@ -117,7 +118,7 @@ class _Experiment:
             )
 
     def _convert(self, model: Model, name: str) -> bool:
-        """Whether it is written."""
+        """Writes the format beside the experiment. Returns whether it succeeded."""
         try:
             self._report(conversion.put_beside(model, self.directory, name))
         except (Error, Refused, OSError) as e:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito html: the page of an experiment as one file."""
+"""spartito html: the viewer's page of an experiment as one file."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-INTERVAL = 0.2  # s between two words on what is done
+INTERVAL = 0.2  # minimum time in s between two updates of the progress line
 
 
 class Progress:
-    """One line on a terminal that says what is being put into the page; nothing elsewhere."""
+    """A progress line on standard error if that is a terminal. It is called with the kind of each query before the query is
+    answered."""
 
     def __init__(self) -> None:
         self.shown = sys.stderr is not None and is_terminal(sys.stderr)
@@ -51,7 +52,8 @@ class Progress:
 
 
 def _make_index(experiment: kinds.Experiment) -> None:
-    """What queries about time are answered from; where it cannot be made, each of them says why."""
+    """Makes the level-of-detail index, from which queries about time ranges are answered. If that fails, each query reports the
+    error."""
     if experiment.base is not None:
         _make_index(experiment.base)
     if experiment.model.info()["traced"]:
@@ -61,7 +63,8 @@ def _make_index(experiment: kinds.Experiment) -> None:
 
 
 def _in_thread(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
-    """What it returns or raises, of a thread that ends with the process: Ctrl-C waits for no answer."""
+    """Calls work() in a daemon thread and returns its result or raises its exception. So Ctrl-C ends the command at once and does
+    not wait for a query."""
     made: concurrent.futures.Future[tuple[str, list[str]]] = concurrent.futures.Future()
 
     def run() -> None:

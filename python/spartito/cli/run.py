@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito run: measure a program. What is imported above runs before every measured program: keep it light."""
+"""spartito run: measures a program. The imports of this module run before every measured program, so they must be fast."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USAGE = 2
 
 
 def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str, str]) -> dict[str, str]:
-    """calls: functions are recorded; sampler: variables that name the one that samples, none without."""
+    """The environment of the measured program. calls: functions are recorded. sampler: variables for --sample, otherwise empty."""
     environment = dict(os.environ)
     environment["SPARTITO_EXPERIMENT"] = path
     for name in ("SPARTITO_SAMPLER", "SPARTITO_SAMPLING"):
@@ -35,7 +35,7 @@ def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str,
         if setting.recorded and (value.origin != "default" or setting.variable in environment):
             environment[setting.variable] = value.text
     if sampler and not calls:
-        environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts
+        environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts metrics
     preload.add_needed(environment, path, {v.setting.name: v.named for v in values if v.text != "0"})
     by_name = {value.setting.name: value for value in values}
     environment.update(("SPARTITO_" + name.upper(), text) for name, text in with_memory(by_name).items())
@@ -43,7 +43,8 @@ def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str,
 
 
 def _check_conflicts(values: dict[str, Value]) -> None:
-    """Usage: one option of this command line leaves another nothing to do. Below those of a notebook's cell lie the session's."""
+    """Usage: an option has no effect because of another one. Notebooks do not check this: a cell may override settings of the
+    session."""
     rate = values["sample_rate"]
     if rate.origin == "command line" and values["sample"].text != "1":
         raise Usage(f"{rate.named} is for samples, and there are none: give --sample as well")
@@ -99,6 +100,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
 
 
 def _refused(directory: Directory, status: int) -> None:
+    """Removes the directory if the program could not be started; of several ranks the last one does it."""
     try:
         if directory.last(status) and not Found(directory.path).files:
             directory.remove()
@@ -107,7 +109,7 @@ def _refused(directory: Directory, status: int) -> None:
 
 
 def deferred_work(texts: dict[str, str]) -> str:
-    """Directory.wanted."""
+    """The work that `spartito finalize` will do, as JSON (Directory.wanted); "": the run does all work itself."""
     if texts["finalize"] == "1":
         return ""
     formats, lines = (
@@ -117,8 +119,8 @@ def deferred_work(texts: dict[str, str]) -> str:
 
 
 def _prepare(texts: dict[str, str], directory: Directory) -> None:
-    """Loads what the end will need while the program starts: what counts is the time from Enter to prompt. Only one of
-    many ranks will need it."""
+    """Imports the modules for the end of the run while the program starts, so that the command takes less time in total. Ranks skip
+    it, as only one of them needs the modules."""
     if directory.crew:
         return
     try:
@@ -129,7 +131,7 @@ def _prepare(texts: dict[str, str], directory: Directory) -> None:
         if texts["quiet"] != "1" or texts["to"] or texts["compress"] == "1":
             import spartito._analyse  # noqa: F401
     except Exception:
-        pass  # the end will meet the same error and say it
+        pass  # the end of the run reports the same error
 
 
 def _afterwards(directory: Directory, status: int, texts: dict[str, str], reported: list[str]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How runs were recorded, and in what they differ there: what else than the program may have changed their times."""
+"""Differences in how runs were recorded. They may explain a change of times that the program did not cause."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    # what sentences call the runs of one state of the program; the directory and the info of each
+    # the repeated runs of one state of the program: their name in sentences, and the directory and info() of each run
     Side = tuple[str, Sequence[tuple[str, dict[str, Any]]]]
 
-# of the recorder, not of the command line
+# settings of the recorder that are no options of the command line
 INSIDE = {
     "clock": "SPARTITO_CLOCK=",
     "profile_depth": "SPARTITO_PROFILE_DEPTH=",
@@ -28,25 +28,26 @@ INSIDE = {
 }
 OPTIONS = {**{setting.name: setting.option for setting in SETTINGS if setting.recorded}, **INSIDE}
 DEFAULTS = {"clock": "auto", "profile_depth": "0", **{setting.name: setting.default for setting in SETTINGS}}
-# neither times nor names depend on them; which hook it was is told by the run itself
+# settings on which neither times nor names depend; the hook in use is a fact of the run (_facts())
 IDLE = ("hook", "trace_memory", "when_full", "source", "task_limit", "label_limit")
-# what decides of which calls the exclusive time is theirs, and of which it is a caller's
+# settings that decide which calls are recorded; the time of other calls counts as their caller's
 CHOOSING = ("c_calls", "filter", "only_mine", "depth", "instrument", "io", "mpi", "profile_depth")
-CELL = "In["  # how the names of cells begin
-# of the facts those that are no matter of how it was recorded, the weightiest first
+CELL = "In["  # prefix of the names of cells
+# facts about the program instead of the recording, most important first, with their headline
 OF_THE_PROGRAM = {"commands": "other command", "exit statuses": "other exit status"}
-MAX_HOSTS = 6  # hosts that are named
+MAX_HOSTS = 6  # named in a sentence
 
 
 def _filters(items: list[str]) -> Iterable[str]:
     if len(items) > 1 and items[0] == "-*" and items[1].startswith("+"):
-        del items[0]  # goes without saying: an --include is the first
+        del items[0]  # implied by --include as the first option
     for item in items:
         yield f"{'--include' if item.startswith('+') else '--exclude'} {shlex.quote(item[1:])}"
 
 
 def _options(directory: str, info: dict[str, Any]) -> dict[str, str]:
-    """As one would type them, with the settings that they are of; of a cell without what the notebook sets itself."""
+    """{option as the user would type it: name of the setting}, without defaults. For a notebook cell, without the items that the
+    notebook adds."""
     given, options = contents.settings(info), {}
     ran = what_ran(directory, command(launcher(directory)[0], info))
     cell = ran.split(" to ")[0] if ran.startswith(CELL) else ""
@@ -70,21 +71,21 @@ def _options(directory: str, info: dict[str, Any]) -> dict[str, str]:
 
 
 def _given(sides: Sequence[Side]) -> tuple[list[list[dict[str, str]]], dict[str, str]]:
-    """The options of each run of each side; and those that some runs have and others not."""
+    """The options of each run of each side, and those options that some runs have and others do not."""
     given = [[_options(directory, info) for directory, info in runs] for _, runs in sides]
     if not all(contents.settings(info) for _, runs in sides for _, info in runs):
-        return given, {}  # of other tools, or too old to tell
+        return given, {}  # experiments of other tools or old versions do not contain their settings
     every = {option: key for side in given for run in side for option, key in run.items()}
     return given, {option: key for option, key in every.items() if not all(option in run for side in given for run in side)}
 
 
 def chosen_alike(sides: Sequence[Side]) -> bool:
-    """Whether the same calls have a time of their own on all sides, as far as options decide of it."""
+    """Whether the options of all runs select the same calls for recording."""
     return not set(_given(sides)[1].values()) & set(CHOOSING)
 
 
 def _recorded(sides: Sequence[Side]) -> list[str]:
-    """One sentence: which options some runs were recorded with and others not."""
+    """One sentence about options that some runs were recorded with and others were not; empty: all options are equal."""
     given, unlike = _given(sides)
     if not unlike:
         return []
@@ -109,7 +110,7 @@ def _hosts(info: dict[str, Any]) -> str:
 
 
 def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
-    """What else than options may make times differ; empty: not known."""
+    """Facts other than options that may make times differ; an empty text: not known."""
     meta, known = contents.first_meta(info), launcher(directory)[0]
     ran, status = what_ran(directory, command(known, info)), known.get("status")
     return {
@@ -124,7 +125,7 @@ def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
 
 
 def _machines(sides: Sequence[Side]) -> dict[str, str]:
-    """Sentences, by what they are about."""
+    """A sentence for each fact that differs between runs, by the key of the fact."""
     found = [[_facts(directory, info) for directory, info in runs] for _, runs in sides]
     sentences = {}
     for what in found[0][0]:
@@ -136,7 +137,7 @@ def _machines(sides: Sequence[Side]) -> dict[str, str]:
 
 
 def _shapes(sides: Sequence[Side]) -> list[str]:
-    """Numbers of ranks, processes and threads, of which times are sums."""
+    """Sentences about different numbers of ranks, processes or threads. Times are sums over them."""
 
     def numbers(info: dict[str, Any]) -> dict[str, int]:
         return {"rank": sum(info["worlds"]), "process": len(info["processes"]), "thread": len(info["locations"])}
@@ -154,12 +155,12 @@ def _shapes(sides: Sequence[Side]) -> list[str]:
 
 
 def unlike(sides: Sequence[Side]) -> list[str]:
-    """In what else than their program the sides differ, a sentence each; none where all were recorded in the same way."""
+    """Sentences about differences between the sides apart from their program; empty: all were recorded in the same way."""
     return [*_recorded(sides), *_machines(sides).values(), *_shapes(sides)]
 
 
 def headline(sides: Sequence[Side]) -> str:
-    """The weightiest of unlike() in a few words; empty where all were recorded in the same way."""
+    """The most important difference of unlike() in a few words; empty: all were recorded in the same way."""
     machines = _machines(sides)
     if _recorded(sides) or machines.keys() - OF_THE_PROGRAM.keys():
         return "not recorded alike"
@@ -168,7 +169,7 @@ def headline(sides: Sequence[Side]) -> str:
 
 
 def costs(sides: Sequence[Side], compensated: bool) -> list[str]:
-    """One sentence: what measuring took on each side, over its runs in the mean; none where no call was measured."""
+    """One sentence about the mean cost of measuring on each side; empty: no call was recorded."""
     found = [[cost.cost(info, compensated) for _, info in runs] for _, runs in sides]
     if not any(taken for side in found for taken, _ in side):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows what changed between experiments, as text or JSON: for the command line and for notebooks."""
+"""Prints the comparison of experiments as text or JSON, for the command line and for notebooks."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from spartito.options.table import Usage
 
 ROWS = 20
 SHARE = 1.0  # percent of the time that an entry takes to be judged
-# exit status of --fail-above: neither 1, unreadable input, nor 2, a wrong command line, nor losses.INCOMPLETE
+# exit status of --fail-above; 1 means unreadable input, 2 a wrong command line, losses.INCOMPLETE is 4
 EXCEEDED = 3
-MAX_LINES = 10
+MAX_LINES = 10  # functions above the limit that are listed
 
 
 def _fraction(values: dict[str, object]) -> float | None:
-    """Of --fail-above, in percent."""
+    """The limit of --fail-above in percent; None: not given."""
     text = values.get("fail_above")
     if text is None:
         return None
@@ -53,8 +53,8 @@ def _fraction(values: dict[str, object]) -> float | None:
 
 
 def _duplicates(groups: list[Group]) -> list[str]:
-    """Experiments that a side has several times: one run differs from itself by nothing, which would pass for little noise; and
-    those that both sides have."""
+    """Sentences about experiments that a side contains twice, so that the noise seems too small, and about experiments that both
+    sides contain, so that the change seems too small."""
     lines = []
     seen: dict[str, Group] = {}
     for group in groups:
@@ -69,13 +69,13 @@ def _duplicates(groups: list[Group]) -> list[str]:
 
 
 def _incomplete(groups: list[Group]) -> dict[str, str]:
-    """Experiments whose times are not those of whole runs, so that nothing follows from their difference, and why."""
+    """{directory: reason} of experiments whose times are not those of whole runs, so that their comparison means nothing."""
     found = {d: losses.not_whole(info, d) for group in groups for d, info in group.side[1]}
     return {name(d): why for d, why in found.items() if why}
 
 
 def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list[str]:
-    """What took so many percent more time than in the first group, and not by chance."""
+    """Sentences about functions that took more than `limit` percent more time than in the first group, beyond the noise."""
     all_of = found["all"]
     those = []
     for g in range(1, len(groups)):
@@ -96,7 +96,8 @@ def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list
 
 
 def _undecided(found: dict[str, Any], groups: list[Group], limit: float, exceeded: list[str]) -> list[str]:
-    """What noise leaves open: a limit that was not exceeded may have is_present, and one that was may have is_present by chance."""
+    """Sentences about results that noise leaves undecided: an exceeded limit without repeated runs, or a limit within the
+    confidence interval."""
     if exceeded:
         alone = any(len(group.directories) == 1 for group in groups)
         return ["with one run on a side it is not known what of this is noise; --with takes repeated runs"] if alone else []
@@ -152,8 +153,8 @@ def _limit(values: dict[str, object]) -> int:
 
 
 def show(values: dict[str, object], wanted: list[list[str]]) -> int:
-    """Prints the comparison. values: the options of `spartito diff`; wanted: the directories of each group; the others are
-    compared with the first. Returns the exit status: 0, EXCEEDED, or losses.INCOMPLETE."""
+    """Prints the comparison. values: the options of `spartito diff`. wanted: the directories of each group; the first group is
+    compared with each of the others. Returns the exit status: 0, EXCEEDED or losses.INCOMPLETE."""
     above = _fraction(values)
     share = values.get("share", SHARE)
     assert isinstance(share, (int, float))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The processes of an experiment as a tree: process_name started whom, measured or not, and how each ended."""
+"""The process tree of an experiment, with child processes that were not measured, and how each process ended."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
@@ -32,7 +32,7 @@ def signal_name(number: int) -> str:
 
 
 def end_of(p: dict[str, Any]) -> str:
-    """Of a process or child: abrupt SIGKILL, exited 3, normal; of a child that nobody waited for nothing."""
+    """How a process or child ended: "abrupt SIGKILL", "exited 3", "normal". Empty for a child whose parent did not wait for it."""
     parts = [p.get("end", "") if isinstance(p.get("end"), str) else ""]
     if p.get("signal") is not None:
         parts.append(signal_name(p["signal"]))
@@ -42,7 +42,8 @@ def end_of(p: dict[str, Any]) -> str:
 
 
 def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
-    """The rank of each process: as a user names that of MPI, or else in the launcher's job, where the launcher started it."""
+    """The rank of each process, or None: that of MPI (rank_number()), or without MPI, that of the launcher which started the
+    process."""
     from spartito.experiments.naming import rank_number
     from spartito.experiments.ranks import read
 
@@ -55,13 +56,14 @@ def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
 
 
 def _order(p: dict[str, Any]) -> tuple[float, float, float]:
-    """Ranks of MPI stand first, in their order, and then others by their start."""
+    """Sort key: MPI ranks first, in their order, then other processes by their start."""
     rank = p.get("rank")
     return (float("inf"), 0, p["begin"]) if rank is None else (p["world"], rank, p["begin"])
 
 
 def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
-    """(depth, index of the process or None, process or child), parents first, each one's children by rank or start."""
+    """Rows (depth, index of the process or None, process or child). A parent is before its children; those are sorted by rank or
+    start."""
     processes = info["processes"]
     below: dict[int | None, list[tuple[int | None, dict[str, Any]]]] = {}
     above: int | None
@@ -88,7 +90,7 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
 
 
 def origin(info: dict[str, Any], process: int) -> str:
-    """Where a process comes from: its command line, and process_name started it."""
+    """The origin of a process: its command line, and the process that started it."""
     p = info["processes"][process]
     if p["continues"] is not None:
         return f"now {p['command']}"
@@ -99,12 +101,12 @@ def origin(info: dict[str, Any], process: int) -> str:
 
 
 def by_program(p: dict[str, Any]) -> bool:
-    """Another process of the program sent the signal: nothing to be alarmed about."""
+    """Whether another process of the program ended this one with a signal, which is not an error."""
     return bool(p["end"] == "abrupt" and p.get("ended_by") is not None)
 
 
 def _by_program(processes: list[dict[str, Any]]) -> list[str]:
-    """A line for each of the processes that ended others, and for each signal."""
+    """A line for each process that ended others with a signal, and for each of these signals."""
     groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for p in filter(by_program, processes):
         groups.setdefault((p["ended_by"], p["signal"]), []).append(p)
@@ -120,7 +122,7 @@ def _by_program(processes: list[dict[str, Any]]) -> list[str]:
 
 
 def _open_calls(info: dict[str, Any]) -> dict[int, str]:
-    """The innermost call that the first thread of a process never left: what hung, or waited for what did."""
+    """For each process " in f": the innermost call that its first thread had not left. The process hung or waited there."""
     found: dict[int, str] = {}
     for loc in info["locations"]:
         found.setdefault(loc["process"], loc["open"])
@@ -128,6 +130,7 @@ def _open_calls(info: dict[str, Any]) -> dict[int, str]:
 
 
 def _common_calls(where: dict[int, str], those: list[int]) -> str:
+    """The three most frequent calls in which these processes ended."""
     times: dict[str, int] = {}
     for text in filter(None, map(where.get, those)):
         times[text] = times.get(text, 0) + 1
@@ -144,7 +147,8 @@ def _ending(p: dict[str, Any]) -> str:
 
 
 def sentences(info: dict[str, Any], abrupt: str, max_lines: int) -> list[str]:
-    """Of processes that did not come to the interpreter's end; abrupt: the words for it. More than max_lines are summed up."""
+    """Sentences about processes that did not finalize the interpreter. abrupt: the verb for processes that ended. If there are more
+    than max_lines of a kind, one sentence sums them up."""
     processes, where = info["processes"], _open_calls(info)
     lines = _by_program(processes)
     others = [i for i, p in enumerate(processes) if p["end"] == "abrupt" and not by_program(p)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether mpiexec started this very command in several ranks, and what they need to talk through MPI."""
+"""Finds out whether mpiexec started this command in several ranks, and the libraries with which they communicate."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from spartito.experiments import world
 WRAPPERS = {"openmpi": "spartito_mpi_openmpi.so", "mpich": "spartito_mpi_mpich.so"}
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 LIBRARIES = {"openmpi": ("libmpi.so.40", "libmpi.so"), "mpich": ("libmpich.so.12", "libmpi.so.12")}
-LAUNCHERS = ("mpi", "orte", "prte", "hydra", "slurmstepd")  # how names of processes that start ranks begin
+LAUNCHERS = ("mpi", "orte", "prte", "hydra", "slurmstepd")  # name prefixes of processes that start ranks
+# programs that may be between the launcher and this process
 INTERMEDIATES = ("sh", "bash", "dash", "zsh", "ksh", "env", "nice", "time", "timeout", "taskset", "numactl")
 
 
 class Ranks:
-    """The ranks that all run this command."""
+    """The ranks that run this command together, and the place of this process among them."""
 
     __slots__ = ("job", "libraries", "rank", "size", "wrappers")
 
@@ -26,12 +27,13 @@ class Ranks:
         self.job = job
         self.rank = job.rank
         self.size = job.size
-        self.wrappers = wrappers  # path
-        self.libraries = libraries  # names of the MPI's own, one of which is available
+        self.wrappers = wrappers  # path of the wrapper library
+        self.libraries = libraries  # names of the MPI library, one of which is installed
 
 
 def _started_by_launcher() -> bool:
-    """A program that is a rank may run a command of ours, which has its variables and is no rank."""
+    """Whether a launcher of ranks started this process. The variables alone do not show it: a rank may start this command, which
+    inherits its variables and is not a rank."""
     pid = os.getppid()
     try:
         for _ in range(world.MAX_DEPTH):
@@ -47,7 +49,8 @@ def _started_by_launcher() -> bool:
 
 
 def find() -> Ranks | None:
-    """None: this process is alone. Refused: it is not, and Spartito was built without this MPI."""
+    """The ranks of this command; None: it is a single process. Refused: there are several ranks, and Spartito was built without
+    this MPI library."""
     job = world.find(sys.argv)
     if not job or not _started_by_launcher():
         return None

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is to be said of an experiment that was made of samples."""
+"""Sentences about the samples of an experiment."""
 
 from __future__ import annotations
 
 from spartito.base.text import count, percent, plural, seconds
 from spartito.experiments.contents import without_calls
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
 SHORT = "ended before it could be sampled"
 LATE = "began after the program had ended, when nothing was sampled any more"
 SOON = "nothing was seen of it so far"
-MIN_LIFETIME = 0.1  # seconds that a process needs to be seen, at most
-MAX_LINES = 6
+MIN_LIFETIME = 0.1  # seconds after which a process has been sampled at least once
+MAX_LINES = 6  # of each kind
 
 
 def _number(p: dict[str, Any], key: str) -> float:
@@ -25,7 +25,7 @@ def _number(p: dict[str, Any], key: str) -> float:
 
 
 def notes(info: dict[str, Any]) -> list[str]:
-    """A line about where the times come from, and how good they are; nothing without samples."""
+    """A line about the number and quality of the samples; empty without samples."""
     sampled = [p for p in info["processes"] if p["sampled"]]
     if not sampled:
         return []
@@ -47,7 +47,7 @@ def notes(info: dict[str, Any]) -> list[str]:
 
 
 def _why(p: dict[str, Any], end: float) -> str:
-    """end: seconds, when the last process that was sampled ended."""
+    """Why a process has no samples. end: time at which the last sampled process ended, in seconds."""
     running = p["end"] == "running"
     if p["begin"] > end and (running or p["stop"] - p["begin"] > MIN_LIFETIME):
         return LATE
@@ -55,7 +55,7 @@ def _why(p: dict[str, Any], end: float) -> str:
 
 
 def missing(info: dict[str, Any]) -> list[str]:
-    """Processes that should have been sampled and were not, or not to their end."""
+    """Sentences about processes that should have been sampled and were not, or not until their end."""
     end = max((p["stop"] for p in info["processes"] if p["sampled"]), default=float("inf"))
     why: dict[str, list[int]] = {}
     for p in info["processes"]:
@@ -71,14 +71,15 @@ def missing(info: dict[str, Any]) -> list[str]:
 
 
 def _ended(info: dict[str, Any]) -> list[str]:
-    """Samplers that were killed before their processes had ended."""
+    """Sentences about samplers that were killed before their processes ended."""
     those = [p for p in info["processes"] if "sample_ended" in p["meta"]]
     lines = []
     for p in those[:MAX_LINES]:
         unseen = _unseen([p])
         lines.append(f"the sampler of process {p['pid']} ended after {seconds(_number(p, 'sample_ended'))}; {unseen}")
     if len(those) > MAX_LINES:
-        lines.append(f"the samplers of {count(len(those) - MAX_LINES)} more processes ended before them; {_unseen(those[MAX_LINES:])}")
+        more = count(len(those) - MAX_LINES)
+        lines.append(f"the samplers of {more} more processes ended before them; {_unseen(those[MAX_LINES:])}")
     return lines
 
 

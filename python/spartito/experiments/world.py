@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which rank of which parallel job this process is, as the variables of the job's launcher say: Open MPI, Hydra (MPICH,
-Intel MPI), Slurm's srun, whatever else reports PMIx or PMI."""
+"""Finds out which rank of which parallel job this process is, from the variables of the job's launcher: Open MPI, Hydra (MPICH,
+Intel MPI), Slurm's srun, or any other that uses PMIx or PMI."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import time
 
 from spartito.experiments.job import batch_job
 
-FIRST_SPECIAL_STEP = 0xFFFFFF00  # Slurm's numbers of steps from here on are batch scripts, interactive shells and the like
-MAX_RANKS = 1 << 24  # ranks
+FIRST_SPECIAL_STEP = 0xFFFFFF00  # Slurm's step numbers from this one on are batch scripts, interactive shells and the like
+MAX_RANKS = 1 << 24  # of a job; a larger number is not believed
 LOCAL_RANKS = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
-MAX_DEPTH = 8  # processes between a rank and its launcher: shells, wrappers
-# seconds that a rank on a busy machine may come later than another; Hydra waits for all ranks, and who reads the message for it
+MAX_DEPTH = 8  # maximum number of processes (shells, wrappers) between a rank and its launcher
+# Seconds that a silent rank waits before it exits, so that the reporting rank can print an error first, even on a busy machine.
+# Hydra waits for all ranks before it ends, so that the user would wait for the full time; it gets less.
 REPORT_TIME, HYDRA_REPORT_TIME = 5.0, 0.5
 
 
@@ -27,7 +28,7 @@ def _number(name: str) -> int:
 
 
 def hashed(text: str) -> str:
-    """16 hexadecimal digits (FNV-1a); hashlib costs more to load."""
+    """The FNV-1a hash as 16 hexadecimal digits. Importing hashlib would take longer."""
     h = 0xCBF29CE484222325
     for byte in os.fsencode(text):
         h = (h ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -35,7 +36,7 @@ def hashed(text: str) -> str:
 
 
 class World:
-    """The ranks that one call of a launcher started."""
+    """The ranks that one call of a launcher started, and the place of this process among them."""
 
     __slots__ = ("key", "manager", "meeting", "rank", "size", "reports", "weak")
 
@@ -43,19 +44,21 @@ class World:
         self.rank = rank
         self.size = size
         self.manager = manager
-        # the same in all ranks, without blanks
+        # identifies the job: equal in all ranks, and without blanks
         self.key = key if len(key) < 200 and key.isascii() and key.isprintable() and " " not in key else hashed(key)
-        self.weak = weak  # another job may have that key
+        self.weak = weak  # another job may have the same key
         local = next(filter(lambda n: n >= 0, map(_number, LOCAL_RANKS)), rank)
-        self.reports = local == 0  # says for its node what all would say
-        self.meeting = ".spartito-" + hashed(self.key)  # the file that tells the directory's name
+        self.reports = local == 0  # this rank prints the messages that all ranks of its node would print
+        self.meeting = ".spartito-" + hashed(self.key)  # name of the meeting file (ranks.meet())
 
     def wait_for_report(self) -> None:
-        """Before a rank ends that leaves it to another to say what is wrong: most launchers end all when the first has failed."""
+        """Waits before this rank exits with an error that another rank reports: most launchers end all ranks when the first one
+        fails."""
         time.sleep(HYDRA_REPORT_TIME if self.manager == "hydra" else REPORT_TIME)
 
 
 def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:
+    """A job that has no identifier. Its key is made of the user, directory, size, batch job and command line."""
     try:
         here = os.getcwd()
     except OSError:
@@ -65,7 +68,8 @@ def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:
 
 
 def process(pid: int) -> tuple[str, int, str]:
-    """Name, parent and start of a process. OSError, ValueError, IndexError: it is not there."""
+    """Name, parent and start time (clock ticks since boot) of a process. OSError, ValueError, IndexError: there is no such
+    process."""
     with open(f"/proc/{pid}/stat", "rb") as f:
         text = f.read()
     name, _, rest = text.rpartition(b")")
@@ -74,8 +78,9 @@ def process(pid: int) -> tuple[str, int, str]:
 
 
 def _hydra(rank: int, size: int, command: list[str]) -> World:
-    """The proxy that started this rank, directly or through shells: one for each node and call of mpiexec. Those of one
-    call have the port of mpiexec in their command lines."""
+    """The job of a rank of Hydra. A proxy process started this rank, directly or through shells; there is one proxy for each node
+    and call of mpiexec. The proxies of one call have the same port in their command lines. If all ranks are on this node, the
+    proxy's process identifies the job."""
     pid = os.getppid()
     try:
         for _ in range(MAX_DEPTH):
@@ -101,13 +106,14 @@ def _openmpi(rank: int, size: int, command: list[str]) -> World:
     job = _text("PMIX_NAMESPACE") or _text("OMPI_MCA_ess_base_jobid")
     if not job:
         return _weak(rank, size, "openmpi", command)
-    # the number of the job comes from a process id; the other one is drawn at random
+    # the job number is derived from a process id, which may recur; the other value is random
     drawn = _text("OMPI_MCA_orte_precondition_transports")
     return World(rank, size, "openmpi", f"openmpi:{job}:{drawn}")
 
 
 def _slurm() -> World | None:
-    """Only in a step of several tasks: the variables are there in batch scripts too."""
+    """The job step of this process; None: it is not in a step with several tasks. Batch scripts have the same variables, but no
+    step."""
     rank, size, step = _number("SLURM_PROCID"), _number("SLURM_STEP_NUM_TASKS"), _number("SLURM_STEP_ID")
     size = size if size > 0 else _number("SLURM_NTASKS")
     job = _text("SLURM_JOB_ID")
@@ -135,8 +141,9 @@ def _pmi(command: list[str]) -> World | None:
 
 
 def find(command: list[str]) -> World | None:
-    """None: this is no rank of several, or not known to be one. A launcher within a launcher stands last: its
-    variables hide those of the one outside."""
+    """The parallel job of this process; None: it is not one of several ranks, or that is not known. command: for the key of a job
+    without an identifier. The variables are checked in the order of likely nesting: srun may start mpiexec, so Slurm's are checked
+    last."""
     rank, size = _number("OMPI_COMM_WORLD_RANK"), _number("OMPI_COMM_WORLD_SIZE")
     if 0 <= rank < size:
         world: World | None = _openmpi(rank, size, command)

@@ -54,7 +54,7 @@ class Option:
 
     @property
     def opposite(self) -> str:
-        """The flag that turns a switch off, or back on."""
+        """The flag with the opposite effect of this switch: --no-FLAG of --FLAG."""
         word = self.flags[-1][2:]
         return "--" + (word[3:] if word.startswith("no-") else "no-" + word)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the reports of functions (flat.py) and call paths (tree.py) share: a table for each part of the experiment, a footer."""
+"""The base class of the reports of functions (flat.py) and call paths (tree.py): a table for each part of the experiment, a
+footer."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class CallReport(Report):
 
     @abstractmethod
     def rows(self, query: Query, part: Part) -> list[dict[str, Any]]:
-        """The rows of one part, as Model.flat() or Model.tree() has them."""
+        """The rows of one part, from Model.flat() or Model.tree()."""
 
     @abstractmethod
     def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report tasks`: what tasks of asyncio and the like did, and what they waited for."""
+"""`spartito report tasks`: how long asynchronous tasks ran and waited, and for what."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from spartito.base.text import Column, Output, count, name, plural, seconds
 from spartito.report.protocol import Query, Report
 
+# types of awaited objects that tables do not show, as they are the usual ones
 OBVIOUS = {"_asyncio.Future", "Future", "_asyncio.FutureIter", ""}
-WAITS = 3
+WAITS = 3  # shown for a task
 COLUMNS = (
     Column("tasks"),
     Column("steps", rank=1),
@@ -30,7 +31,7 @@ TASK_COLUMNS = (
 
 
 def what(wait: dict[str, Any]) -> str:
-    """asyncio.tasks:sleep, __main__:main (Task)"""
+    """What a task waited for: "asyncio.tasks:sleep", "__main__:main (Task)"."""
     kind = str(wait["what"] or "").rsplit(".", 1)[-1]
     where = name(wait["where"]) if wait["where"] else "(not known)"
     return where if kind in OBVIOUS else f"{where} ({kind})"
