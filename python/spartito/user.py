@@ -63,7 +63,7 @@ class Measure:
         self.directory = directory
         self.keywords = keywords
         self.mine = False
-        self.unit: Unit | None = None  # in a notebook
+        self.unit: Unit | None = None  # the measurement of a notebook cell
 
     def __enter__(self) -> None:
         cell = inside.cell()

@@ -21,7 +21,7 @@ def descriptor(path: str, flags: int = os.O_RDONLY) -> int:
     try:
         fd = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as e:
-        if e.errno == errno.ENXIO:  # a socket, or a device without a driver
+        if e.errno == errno.ENXIO:  # the path is a socket, or a device without a driver
             raise _not_regular(path) from None
         raise
     if stat.S_ISREG(os.fstat(fd).st_mode):

@@ -55,7 +55,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     found = Found(directory.path)
     if not found.regions:
         directory.remove()
-        why = "ended before it could be sampled" if became == "ended" else "had no Python code to be seen in that time"
+        why = "ended before it could be sampled" if became == "ended" else "ran no Python code in that time"
         raise Refused(reasons[0] if reasons else f"process {pid} {why}")
     for why in reasons:
         complain(f"not sampled: {why}")

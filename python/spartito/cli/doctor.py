@@ -100,7 +100,7 @@ def _formats() -> Iterator[Line]:
 
 def _library(name: str, use: str, package: str) -> Line:
     if _without(name):
-        return "note", f"{name} was not there when Spartito was built: {use}", f"apt install {package}, then build it again"
+        return "note", f"{name} was missing when Spartito was built: {use}", f"apt install {package}, then build it again"
     return "ok", f"{name}: {use}", ""
 
 
@@ -150,7 +150,7 @@ def _mpi() -> Iterator[Line]:
             yield "ok", f"MPI: programs of {what} are recorded", ""
         else:
             get = f"apt install {headers}, then build it again"
-            yield "note", f"MPI: mpicc of {what} was not there when Spartito was built: its calls are not recorded", get
+            yield "note", f"MPI: mpicc of {what} was missing when Spartito was built: its calls are not recorded", get
 
 
 def _viewer() -> Line:

@@ -75,11 +75,11 @@ class _Experiment:
         ran = command(launcher(self.directory)[0], model.info())
         for line in linepatterns.unmatched(model, wanted.lines, ran):
             complain(line)
-        asked = bool(wanted.to)
+        has_formats = bool(wanted.to)
         wanted.to = [name for name in wanted.to if not self._convert(model, name)]
         wanted.compress, wanted.lines = False, []
         finalization.store(self.directory, wanted if wanted.to else None)
-        if not self.quiet and (self.changed or wanted.pending or asked):
+        if not self.quiet and (self.changed or wanted.pending or has_formats):
             summary.write(model, self.directory, rundir.label(ran), [])
         elif not self.quiet:
             self._report("finalized before, and nothing has changed since (--force: merge again)")
@@ -98,11 +98,11 @@ class _Experiment:
     def _symbols(self) -> None:
         kept = keep_symbols(self.directory)
         if kept["added"]:
-            self._report(f"kept the names of {plural(kept['added'], 'compiled function')}")
+            self._report(f"stored the names of {plural(kept['added'], 'compiled function')}")
         if kept["unknown"]:
             complain(
-                f"{self.directory}: {plural(kept['unknown'], 'compiled function')} without file and line: the object files are not "
-                "here, or not those that were measured"
+                f"{self.directory}: {plural(kept['unknown'], 'compiled function')} without file and line: the object files are "
+                "missing, or were built again since the run"
             )
 
     def _merge(self, ranks: Ranks | None) -> None:

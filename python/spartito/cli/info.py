@@ -26,7 +26,7 @@ def _how(known: dict[str, Any]) -> str:
         return "not recorded: the program measured itself"
     attached = {
         "ended": "not recorded: only the parent process knows how it ended",
-        "runs": "nothing: the process ran on when it was sampled no more",
+        "runs": "nothing: the process still ran when sampling ended",
     }
     return attached.get(str(known.get("attached")), "not recorded: still running, or the launcher was killed")
 

@@ -114,7 +114,7 @@ def _facts(directory: str, info: dict[str, Any]) -> dict[str, str]:
     meta, known = contents.first_meta(info), launcher(directory)[0]
     ran, status = what_ran(directory, command(known, info)), known.get("status")
     return {
-        "commands": "" if ran.startswith(CELL) else ran,  # two cells are two commands
+        "commands": "" if ran.startswith(CELL) else ran,  # cells are not compared: each cell has another name
         "exit statuses": str(status) if isinstance(status, int) else "",
         "versions of Spartito": meta.get("spartito", ""),
         "versions of Python": meta.get("python", "").split(" ")[0],

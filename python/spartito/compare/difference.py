@@ -216,7 +216,7 @@ def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]
             f"time or more, p < {CERTAIN:g} is a change; what takes less is called small; ± of the change of all: 95 % confidence"
         )
     else:
-        lines.append("a group has one run only, so what is noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")
+        lines.append("a group has only one run, so the noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")
     return lines
 
 

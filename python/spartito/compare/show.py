@@ -100,7 +100,7 @@ def _undecided(found: dict[str, Any], groups: list[Group], limit: float, exceede
     confidence interval."""
     if exceeded:
         alone = any(len(group.directories) == 1 for group in groups)
-        return ["with one run on a side it is not known what of this is noise; --with takes repeated runs"] if alone else []
+        return ["with one run on a side the noise is not known; --with takes repeated runs"] if alone else []
     lines = []
     for g in range(1, len(groups)):
         around, change = margin(found["all"], g), relative(found["all"], g)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which kinds of data an experiment holds, and how they were recorded."""
+"""Finds out which kinds of data an experiment contains, and how they were recorded."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ def settings(info: dict[str, Any]) -> dict[str, str]:
 
 
 def first_meta(info: dict[str, Any]) -> dict[str, str]:
-    """META records of the first process."""
+    """The META records of the first process, {key: text}."""
     first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
     return first

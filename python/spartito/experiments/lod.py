@@ -9,7 +9,7 @@ import signal
 
 from spartito.base.messages import complain
 
-TYPE_CHECKING = False  # as in conversion.py
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from collections.abc import Callable
 

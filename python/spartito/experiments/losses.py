@@ -21,10 +21,10 @@ WORDS = (
     ("regions", "function", "whose name was lost"),
     ("unmatched", "event", "lost because its begin or end was missing"),
 )
-NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
+NOT_RECORDED = ".error: a process was not recorded"  # part of a problem, after the name of the file
 ABRUPT = "ended abruptly"  # in a sentence about a process
 INSTEAD = ": the raw files were read instead"  # ends a problem of the file `merged`; no data are missing then
-NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an object file
+NO_LINES = ": no lines of its functions: "  # part of a problem, after the name of an object file
 INCOMPLETE = 4  # exit status: the result is there, but parts of the experiment are damaged or were lost
 MAX_LINES = 6  # lines about single processes; more are summed up in one line
 

@@ -278,7 +278,7 @@ def _check(f: BinaryIO, limit: int) -> tuple[int, int, int, int]:
     if limit and total + files * FILE_BYTES > max(limit, size * MAX_GROWTH):
         raise _Damaged(
             f"refused: {text.size(size)} that become {text.size(total)} in {text.plural(files, 'file')} "
-            "are more than an experiment has; if you know where it is from: spartito unpack --any-size"
+            "are more than an experiment has; if you trust its origin: spartito unpack --any-size"
         )
     end = size - FRAME.size - DIGEST
     digest = hashlib.sha256()

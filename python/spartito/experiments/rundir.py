@@ -33,7 +33,8 @@ CELLS = "cells"  # file with the cells of a notebook, for child processes of the
 
 
 def script(command: list[str]) -> tuple[str, str]:
-    """What an interpreter's command line runs: ("file", path), ("module", name), ("code", "") or ("", "")."""
+    """The program in the command line of a Python interpreter: ("file", path), ("module", name), ("code", "") or ("", "") for any
+    other."""
     if not command or not os.path.basename(command[0]).startswith(("python", "pypy")):
         return "", ""
     words = iter(command[1:])

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHORT = "ended before it could be sampled"
-LATE = "began after the program had ended, when nothing was sampled any more"
-SOON = "nothing was seen of it so far"
+LATE = "began after the program, and with it the sampling, had ended"
+SOON = "has not been sampled so far"
 MIN_LIFETIME = 0.1  # seconds after which a process has been sampled at least once
 MAX_LINES = 6  # of each kind
 
@@ -59,8 +59,8 @@ def missing(info: dict[str, Any]) -> list[str]:
     end = max((p["stop"] for p in info["processes"] if p["sampled"]), default=float("inf"))
     why: dict[str, list[int]] = {}
     for p in info["processes"]:
-        asked = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n") or "unsampled" in p["meta"]
-        if asked and not p["sampled"]:
+        wanted = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n") or "unsampled" in p["meta"]
+        if wanted and not p["sampled"]:
             text = p["meta"].get("unsampled", _why(p, end))
             why.setdefault(text.replace(f"process {p['pid']}", "it"), []).append(p["pid"])
     lines = []
@@ -85,4 +85,4 @@ def _ended(info: dict[str, Any]) -> list[str]:
 
 def _unseen(those: list[dict[str, Any]]) -> str:
     known = sum(_number(p, "sample_unseen") for p in those)
-    return f"{seconds(known)} were not seen" if known else "what came after that was not seen"
+    return f"{seconds(known)} were not sampled" if known else "the time after that was not sampled"

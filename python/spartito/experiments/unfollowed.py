@@ -58,7 +58,7 @@ def _of_shell(text: str) -> list[list[str]]:
 
 
 def _commands(c: dict[str, Any]) -> list[list[str]]:
-    if not c["pid"]:  # os.system
+    if not c["pid"]:  # a shell that os.system() started
         return _of_shell(c["command"])
     words = _words(c["command"])
     if words and os.path.basename(words[0]) in SHELLS:

@@ -76,7 +76,7 @@ class Topic:
 
 
 def _help(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """--help, and --help-all where --help lists only the most used options."""
+    """The option --help, and --help-all if --help lists only the most used options."""
     more = Option("--help-all", "show all options and exit")
     return (Option("-h --help", "show this help and exit"), *((more,) if any(o.common for o in options) else ()))
 

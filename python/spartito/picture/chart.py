@@ -57,5 +57,5 @@ def draw(model: Model, info: dict[str, Any], values: dict[str, object], path: st
         return drawn
 
     done = pixels.as_png(write, path, render) if render else write(path)
-    hidden = f"; {plural(done['hidden'], 'smaller one')} {'put together' if kind == 'balance' else 'not shown alone'}"
+    hidden = f"; {plural(done['hidden'], 'smaller one')} {'combined' if kind == 'balance' else 'not shown alone'}"
     return f"wrote {path}: {plural(done['drawn'], PARTS.get(kind, 'call path'))}{hidden if done['hidden'] else ''}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The call graph, placed by Graphviz if it is installed."""
+"""Draws the call graph. Graphviz computes the layout if it is installed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _graphviz(path: str, needed: bool) -> str:
         return ""
     if found is None:
         raise Refused(
-            f"{path} needs the program dot of Graphviz, which is not here: install the package graphviz "
+            f"{path} needs the program dot of Graphviz, which is not installed: install the package graphviz "
             "(apt install graphviz, conda install graphviz), or write .svg or .dot"
         )
     return found

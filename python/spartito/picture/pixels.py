@@ -27,7 +27,7 @@ def _browser(program: str) -> Renderer:
             head = f.read(4096)
         sizes = [re.search(rf'<svg[^>]* {side}="(\d+)', head) for side in ("width", "height")]
         width, height = (one.group(1) if one else "1200" for one in sizes)
-        # Chromium has no sandbox for root; without it is safe, as it loads only the chart
+        # Chromium does not start as root with its sandbox. It loads only the chart, so that it is safe without the sandbox.
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
         profile = os.path.join(os.path.dirname(png), "profile")
         return [program, "--headless", *root, "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",

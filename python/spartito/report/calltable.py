@@ -18,7 +18,7 @@ NUMBERS = (
 OF_CALLS = (Column("mean", rank=5), Column("min", rank=2), Column("max", rank=3), Column("std", rank=1))
 TREE_NUMBERS = (Column("total"), Column("%"), Column("self"), Column("calls"))
 NAME = Column("function", left=True, style="cyan")
-TREE_NAME = Column("function", left=True, style="cyan", min_width=44)  # with the indentation
+TREE_NAME = Column("function", left=True, style="cyan", min_width=44)  # includes the indentation
 PLACE = Column("defined at", left=True, style="dim", rank=4)
 UNKNOWN = "-"  # shown for the number of calls if there are only samples
 # sources of metrics for which a table has one column, self or total, and only if it has a value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report io`: files, and the call paths that read and wrote them."""
+"""`spartito report io`: file I/O by file and by call path."""
 
 from __future__ import annotations
 

@@ -392,8 +392,8 @@ class Memory(Report):
         title = f"left at the end: {growing} of it kept growing, {cache} was soon complete"
         _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
         _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
-        asked = settings(info).get("temporary", "1")
-        others = plural(int(asked) if asked.isdecimal() else 1, "other")
+        temporary = settings(info).get("temporary", "1")
+        others = plural(int(temporary) if temporary.isdecimal() else 1, "other")
         title = f"temporary: released before the thread allocated more than {others} of about that size"
         _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
         if len(found["threads"]) > 1:

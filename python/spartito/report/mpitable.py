@@ -62,13 +62,13 @@ def clock_sentences(found: dict[str, Any]) -> list[str]:
     lines = []
     if found["early"]:
         lines.append(
-            f"{count(found['early'])} of {plural(found['messages'], 'message')} came before they were sent, by up to "
+            f"{count(found['early'])} of {plural(found['messages'], 'message')} were received before they were sent, by up to "
             f"{seconds(found['early_worst'])}: the clocks of the processes do not agree better than that"
         )
     if found["early_operations"]:
         lines.append(
             f"in {count(found['early_operations'])} of {plural(found['operations'], 'collective operation')} a rank left "
-            f"before those came that it depends on, by up to {seconds(found['early_operations_worst'])}: "
+            f"before a rank on which it depends entered, by up to {seconds(found['early_operations_worst'])}: "
             "the clocks of the processes do not agree better than that"
         )
     return lines

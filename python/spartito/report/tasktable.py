@@ -53,7 +53,7 @@ def notes(found: dict[str, Any]) -> list[str]:
     if found["unlisted"]:
         out.append(
             f"{count(found['unlisted'])} of {plural(found['count'], 'task')} are in the sums alone: "
-            "more than the setting tasks lists one by one"
+            "more than --task-limit lists one by one"
         )
     if found["never"]:
         out.append(f"{plural(found['never'], 'task')} created, but never begun")
@@ -135,5 +135,5 @@ class Tasks(Report):
             out.line(
                 f"{plural(found['count'], 'task')} of {plural(found['coroutines'], 'coroutine')}"
                 + (f", {hidden} not shown (--limit)" if hidden else "")
-                + "; waiting: from the end of a step to the begin of the next, be it for something or for its turn"
+                + "; waiting: from the end of a step to the begin of the next, which includes waiting for the event loop"
             )

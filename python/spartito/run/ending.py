@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The end of a run: compression, names of functions, formats, the summary."""
+"""Finishes a run: compression, names of compiled functions, formats, the summary."""
 
 from __future__ import annotations
 

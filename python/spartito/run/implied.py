@@ -15,8 +15,8 @@ SAMPLE_BYTES = "524288"  # sampling period in bytes if --limit-rss is given with
 def with_memory(values: dict[str, Value]) -> dict[str, str]:
     """The settings that --memory-sample and --limit-rss imply without --memory-profile: the sampling period, and that functions are
     not recorded."""
-    asked = any(values[name].text != "0" for name in ("memory_sample", "limit_rss"))
-    if values["memory_profile"].text != "0" or not asked:
+    sampled = any(values[name].text != "0" for name in ("memory_sample", "limit_rss"))
+    if values["memory_profile"].text != "0" or not sampled:
         return {}
     more = {"memory_sample": SAMPLE_BYTES} if values["memory_sample"].text == "0" else {}
     return {**more, "instrument": "0"} if values["trace"].text == "0" and values["calls"].origin == "default" else more

@@ -50,13 +50,13 @@ NEEDED = {"io": LIBRARY, "waits": WAITS, "memory_profile": HEAP, "memory_sample"
 OF_MEMORY = tuple(name for name, library in NEEDED.items() if library == HEAP)
 
 
-def add_needed(environment: dict[str, str], directory: str, asked: dict[str, str]) -> None:
-    """Adds the libraries that the enabled settings need, each once. asked: name of each enabled setting, and the option or variable
-    that set it. Refused: as for add()."""
+def add_needed(environment: dict[str, str], directory: str, origins: dict[str, str]) -> None:
+    """Adds the libraries that the enabled settings need, each once. origins: name of each enabled setting, and the option or
+    variable that set it. Refused: as for add()."""
     libraries: dict[str, str] = {}
     for name in NEEDED:
-        if name in asked:
-            libraries.setdefault(NEEDED[name], asked[name])
+        if name in origins:
+            libraries.setdefault(NEEDED[name], origins[name])
     for library, option in libraries.items():
         add(environment, directory, library, option)
 

@@ -56,7 +56,7 @@ def why(command: list[str], found: Found) -> str:
             timeout=TIMEOUT,
         )
     except (OSError, subprocess.SubprocessError):
-        return f"{path} cannot be asked for spartito"
+        return f"{path} cannot be run to check whether spartito is installed in it"
     message = probe.stderr.decode(errors="backslashreplace").strip().split("\n")[-1]
     if probe.returncode and "No module named 'spartito'" not in message:
         return f"spartito cannot be imported in {path}: {message}"

@@ -281,7 +281,7 @@ def test_status_for_ci(spartito):
     # a busy machine makes so many functions slower that the rest is summed up
     assert all(line.startswith("spartito diff: ") for line in said), said
     assert all(line.endswith(("above 5 %", "--json lists all")) for line in said[:-1]), said
-    assert said[-1].startswith("spartito diff: with one run on a side it is not known what of this is noise")
+    assert said[-1].startswith("spartito diff: with one run on a side the noise is not known")
     assert any(line.startswith("spartito diff: everything took ") for line in said)
     assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
     assert not any("fresh" in line for line in said)  # new: nothing to be compared with
