@@ -255,7 +255,7 @@ def test_a_place_that_was_taken_meanwhile(tmp_path, monkeypatch):
     """Of two jobs with one key; the second one saw that the place is free before the first one took it."""
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0, True), crew(tmp_path, 0, True)
-    monkeypatch.setattr(second, "_mine", lambda: True)
+    monkeypatch.setattr(second, "_is_same_job", lambda: True)
     assert first.begin() and not second.begin()
     assert sorted(os.listdir(tmp_path)) == ["ranks", "raw"]
     first.close()
