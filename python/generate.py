@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run by the build: prints the man page or a completion script, from the same table as --help. `make docs`: docs/commands.md
-(markdown), docs/configuration.md (settings); and in its place the docstring of spartito.view.kinds, from src/view/contract.json
-(kinds).
+"""Generates texts from the table of commands. The build prints the man page and the completion scripts with it. `make docs` prints
+docs/commands.md (markdown) and docs/configuration.md (settings), and rewrites the docstring of spartito.view.kinds from
+src/view/contract.json (kinds).
 
 usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown|settings|kinds
 """
@@ -12,7 +12,7 @@ import sys
 import textwrap
 import types
 
-# The package itself cannot be imported before its C half is built; some of its modules can.
+# The package cannot be imported before its extension modules are built; the modules that this file needs can.
 package = types.ModuleType("spartito")
 package.__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "spartito")]
 sys.modules["spartito"] = package
@@ -98,26 +98,26 @@ def settings() -> str:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = os.path.join(HERE, "spartito", "view", "kinds.py")
-BEGIN, END = "\n    facts\n", '\n"""\n'  # of what is made in that file's docstring
+BEGIN, END = "\n    facts\n", '\n"""\n'  # the generated part of that file's docstring is between these
 
 
 def _member(name: str, shape: dict, optional: bool) -> str:
-    """One member of a shape: its name, what it is a list or a mapping of, and what it says."""
+    """The text for one property of a JSON schema: its name with [] for each level of arrays, its type, and its description."""
     suffix = ""
     while shape.get("type") == "array" and isinstance(shape["items"], dict):
         suffix += "[]"
         shape = {**shape["items"], **({"description": shape["description"]} if "description" in shape else {})}
     refs = [one["$ref"] for one in (shape, *shape.get("allOf", ()), *shape.get("anyOf", ())) if "$ref" in one]
-    said = [ref.rsplit("/", 1)[1] for ref in refs]
+    facts = [ref.rsplit("/", 1)[1] for ref in refs]
     if optional:
-        said.append("optional")
+        facts.append("optional")
     if "null" in shape.get("type", "") and "null:" not in shape.get("description", ""):
-        said.append("or null")
+        facts.append("or null")
     if "enum" in shape:
-        said.append(", ".join(repr(word) for word in shape["enum"]))
-    said += [shape["description"]] if shape.get("description") else []
-    said += [_members(shape)] if shape.get("properties") else []
-    return name + suffix + (f" ({'; '.join(said)})" if said else "")
+        facts.append(", ".join(repr(word) for word in shape["enum"]))
+    facts += [shape["description"]] if shape.get("description") else []
+    facts += [_members(shape)] if shape.get("properties") else []
+    return name + suffix + (f" ({'; '.join(facts)})" if facts else "")
 
 
 def _members(shape: dict) -> str:
@@ -135,20 +135,20 @@ def _sentence(head: str, text: str) -> str:
 
 
 def kinds() -> str:
-    """The source of spartito.view.kinds, with its docstring as the contract has it."""
+    """The source of spartito.view.kinds with the docstring that the contract gives."""
     with open(os.path.join(HERE, "..", "src", "view", "contract.json"), encoding="utf-8") as f:
         contract = json.load(f)
     parts = []
     for name, kind in contract["properties"].items():
-        given, meta, columns = (kind["properties"][which] for which in ("parameters", "meta", "columns"))
-        told = meta["$ref"].rsplit("/", 1)[1] if "$ref" in meta else _members(meta)
+        accepted, meta, columns = (kind["properties"][which] for which in ("parameters", "meta", "columns"))
+        meta_text = meta["$ref"].rsplit("/", 1)[1] if "$ref" in meta else _members(meta)
         numbers = _members(columns) if columns.get("properties") else ""
         more = ["with metrics: " + one["description"] for one in columns.get("patternProperties", {}).values()]
-        # each parameter can be left out, unless its kind says otherwise
-        asked = _members({**given, "required": list(given.get("properties", ()))}) if given.get("properties") else ""
+        # parameters are optional by default, so the text does not mark them as optional
+        parameters = _members({**accepted, "required": list(accepted.get("properties", ()))}) if accepted.get("properties") else ""
         parts.append(
             _named(
-                name, kind["description"], _sentence("Parameters: ", asked), _sentence("meta: ", told),
+                name, kind["description"], _sentence("Parameters: ", parameters), _sentence("meta: ", meta_text),
                 _sentence("Columns: ", "; ".join(filter(None, [numbers, *more]))),
             )
         )  # fmt: skip

@@ -18,6 +18,14 @@ HELP = "docs/commands.md"  # all of its text is in code blocks
 API = "docs/api.md"  # docstrings, with lists of columns in one sentence
 CONTRACT = "src/view/contract.json"
 COMMENTED = ["include/*.h", "src/mpi/*.py", "tests/c/*.c", "tests/c/*.h", "tools/*.py"] + [
+    "python/generate.py",
+    ":(glob)python/spartito/*.py",
+    "python/spartito/*.pyi",
+    *(
+        f"python/spartito/{folder}/*.py"
+        for folder in ("base", "cli", "compare", "experiments", "options", "picture", "report", "results", "run")
+    ),
+] + [
     f"src/{folder}/*.{suffix}"
     for folder in (
         "analyse", "base", "format", "hook", "inject", "model", "mpi", "reader", "record", "sample", "view", "write"

@@ -2,8 +2,8 @@
 """Spartito measures Python programs: see `spartito --help`, and this module for regions and control in code, and for
 the results.
 
-Nothing is imported here but the measuring half, not even __future__: a program may import spartito and never be
-measured. load() and Results import the rest when they are used.
+This module imports only the measurement module, and not even __future__, because a program may import spartito without
+being measured. load() and Results import their modules when they are used.
 """
 
 import sys
@@ -105,7 +105,7 @@ def load(directory: "Optional[Union[str, PathLike[str]]]" = None, *, compensate:
     return Results(directory, compensate=compensate)
 
 
-if not TYPE_CHECKING:  # or a type checker would accept every name
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept every name otherwise
 
     def __getattr__(name):
         if name == "Results":

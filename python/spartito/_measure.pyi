@@ -1,4 +1,4 @@
-"""The measuring half: what runs inside the measured program."""
+"""The measurement extension module. It runs inside the measured program."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
@@ -8,84 +8,88 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def boot() -> bool:
     """Start measuring as SPARTITO_EXPERIMENT and the other SPARTITO_* variables say; called by spartito.pth.
 
-    Never raises and never prints: what went wrong is written to the experiment (`<dir>/raw/<host>-<pid>.error`, one line).
+    Never raises and never prints: it writes an error to the experiment (`<dir>/raw/<host>-<pid>.error`, one line).
     Recording begins when the interpreter has finished its start-up."""
 
 def start(directory: str, settings: Mapping[str, str]) -> None:
-    """Start measuring into the existing experiment directory. settings: the same names and values as the variables, without SPARTITO_,
-    in lower case (trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics, lines, source, instrument).
-    ValueError: a value that cannot be read, or measuring already; OSError: the directory cannot be written."""
+    """Start measuring into the existing experiment directory. settings: names of the SPARTITO_* variables in lower case without the
+    prefix, and their values (trace, hook, c_calls, memory, when_full, filter, only_mine, depth, metrics, lines, source,
+    instrument). ValueError: an invalid value, or a measurement already runs; OSError: the directory cannot be written."""
 
 def stop() -> None:
-    """End the measurement; nothing happens without one."""
+    """End the measurement. Without a measurement it does nothing."""
 
 def active() -> bool: ...
 def experiment() -> str | None:
     """The directory of the running measurement."""
 
 def pause() -> None:
-    """Record nothing until resume(). Regions stay open; what ends meanwhile ends unseen."""
+    """Record nothing until resume(). Regions stay open; a region that is left before resume() has no leave event."""
 
 def resume() -> None: ...
 def instrument(on: bool) -> bool:
-    """Whether functions are recorded from here on; user regions are in any case. True: that changed it."""
+    """Enables or disables the recording of functions. User regions are recorded in any case. Returns whether the state changed."""
 
 def instrumented() -> bool:
-    """Are functions recorded? False without a measurement."""
+    """Whether functions are recorded. False without a measurement."""
 
 def uninstrumented() -> bool:
-    """Is there a measurement in which functions are not recorded?"""
+    """Whether a measurement runs that does not record functions."""
 
 def thread_functions(on: bool) -> bool:
-    """Whether functions are recorded in the calling thread, where they are in the process; regions are in any case. True: that
-    changed it."""
+    """Enables or disables the recording of functions in the calling thread; it has an effect only while the process records
+    functions. User regions are recorded in any case. Returns whether the state changed."""
 
 def label(words: str) -> None:
-    """What functions that begin from here on are labelled with: args, file, path, line, divided by commas; as filter() for the rest."""
+    """Sets the labels (args, file, path, line, separated by commas) of functions that begin from now on. Call
+    sys.monitoring.restart_events() afterwards as for filter(). ValueError: an unknown label."""
 
 def annotate(on: bool) -> None:
-    """Whether facts of the code of functions that begin from here on are recorded; as filter() for the rest."""
+    """Enables or disables the recording of facts about the code object of functions that begin from now on. Call
+    sys.monitoring.restart_events() afterwards as for filter()."""
 
 def filter(items: str) -> None:
-    """Another filter, as the setting has it, for functions that begin from here on. From 3.12 on sys.monitoring.restart_events() must
-    follow. ValueError: an item that cannot be read."""
+    """Replaces the filter for functions that begin from now on. items: as in the setting `filter`. With Python 3.12 and newer, call
+    sys.monitoring.restart_events() afterwards. ValueError: an invalid item."""
 
 def cells(numbers: dict[str, int] | None, /) -> None:
-    """The number of the notebook's cell for each file name that cells are compiled as, negative for code that only calls a magic; it is
-    asked while something is measured. Functions of cells are of the module and file In[NUMBER], and their source is kept."""
+    """Sets the dictionary that maps a file name as which a notebook cell is compiled to the number of the cell; negative numbers
+    mean code that only calls a magic. The recorder reads it during a measurement. Functions of a cell get the module and file
+    In[NUMBER], and the experiment stores their source."""
 
 def before_mpi() -> None:
-    """Puts the wrappers of MPI in front of an MPI that is loaded later, so that its calls can be recorded from any measurement on."""
+    """Makes the MPI wrappers take precedence over an MPI library that is loaded later, so that any later measurement can record its
+    calls."""
 
 def leave_out(threads: Iterable[int], packages: Iterable[str], /) -> None:
-    """Native ids of threads of which nothing is recorded from the next start or resume() on, and packages: nor of threads that begin later,
-    of their classes. Each call replaces both."""
+    """Excludes threads from the recording, from the next start() or resume() on: those with these native ids, and those that begin
+    later and whose class is of one of these packages. Each call replaces both lists."""
 
 @overload
 def region_begin(name: str, group: str | None = None, file: str | None = None, line: int = 0, function: bool = False) -> None:
-    """group: the region's module, and what stands before the colon of its name. Without a file the caller's place is the region's.
-    function: the region is that of the Python function of this module, name, file and line."""
+    """Enters a region. group: its module, the part of its full name before the colon. Without a file, the region's source location
+    is that of the caller. function: the region is the Python function with this module, name, file and line."""
 
 @overload
 def region_begin(region: region, /) -> None: ...
 @overload
 def region_end(name: str, group: str | None = None, file: str | None = None, line: int = 0, function: bool = False) -> bool:
-    """Whether the region was open; True where it is not recorded."""
+    """Leaves a region. Returns whether it was open; True if it is not recorded."""
 
 @overload
 def region_end(region: region, /) -> bool: ...
 def lines(function: Function, /) -> Function:
-    """Marks a function, method or class: its lines are recorded whenever something is measured, from now on. Returns it as it is; a
-    call costs nothing where nothing is measured. TypeError: nothing that has lines."""
+    """Marks a function, method or class: every measurement from now on records its lines. Returns the argument unchanged; without a
+    measurement, its calls cost no extra time. TypeError: the argument has no lines."""
 
 def rewind_begin(name: str, file: str | None = None, line: int = 0) -> None:
-    """A point in this thread's trace, shown as a region."""
+    """Begins a region of this thread that rewind_end() can remove from the trace."""
 
 def rewind_end(name: str, undo: bool) -> bool:
-    """The end of that region; undo: what the trace recorded since is taken out of it. Whether it had begun."""
+    """Ends that region. undo: remove the events since rewind_begin() from the trace. Returns whether the region had begun."""
 
 def parameter(name: str, value: int | str | float) -> None:
-    """Of the innermost region: it counts from here on as one with that value, in a call path of its own.
+    """Sets a parameter of the innermost region. From now on the call counts in a separate call path for this value.
     OverflowError: an int that does not fit into 64 bits."""
 
 def parameter_uint(name: str, value: int) -> None: ...
@@ -111,36 +115,42 @@ class region:
     def __call__(self, function: Function) -> Function: ...
 
 def hooks() -> list[tuple[str, bool, str]]:
-    """(name, works with this Python, why not or what for) of each hook; the first that works is the default."""
+    """The hooks: (name, whether it works with this Python, a remark: the reason if it does not). The first one that works is the
+    default."""
 
 def metrics(wanted: str | None = None, /) -> list[tuple[str, str, str | None]]:
-    """(source:name, description, None or why it cannot be counted here) of each metric of a list such as "rusage:ru_utime,perf:cycles";
-    without one, of all that are known. ValueError: a name or source that does not exist."""
+    """Metrics: (source:name, description, the reason why this machine cannot count it or None). wanted: a list such as
+    "rusage:ru_utime,perf:cycles"; None: all known metrics. ValueError: an unknown name or source."""
 
 def mpi_groups() -> list[str]:
-    """The words that the setting mpi knows."""
+    """The groups of MPI functions that the setting `mpi` accepts."""
 
 def witness_begin() -> None:
-    """Starts a process that gets all signals that are sent to this one's process group, and does nothing else."""
+    """Starts the witness: a child process that only notes which signals it receives. A signal that both this process and the
+    witness receive was sent to the whole process group, and so the measured program has received it, too."""
 
 def witness_has(number: int, /) -> bool:
-    """Whether it got that signal, too, since it was asked last: then the whole group did. To be asked for each signal that came here."""
+    """Whether the witness received signal `number` since the last call for it. Call it once for each signal that this process
+    receives."""
 
 def witness_end() -> None:
-    """Ends that process, which ends with this one at the latest."""
+    """Ends the witness. It also ends when this process ends."""
 
 def host() -> str:
-    """What tells this host, or container, from others in which process ids mean other processes."""
+    """An identifier of this host or container: process ids of equal identifiers are of the same namespace."""
 
 def spawn(command: list[bytes], environment: list[bytes], mask: Iterable[int], by_default: Iterable[int], ignored: Iterable[int], /) -> int:
-    """Starts a program as execvpe() does (environment: words NAME=VALUE), with that mask of signals and these signals by default or
-    ignored, and returns its process id once it runs. OSError: it cannot be started; ValueError: a NUL in a word."""
+    """Starts a program like execvpe() in a child process, and returns the process id once the program runs. environment: words
+    NAME=VALUE. mask: blocked signals. by_default, ignored: signals whose action is reset to the default or to ignore. OSError: the
+    program cannot be started; ValueError: a word contains a NUL."""
 
 def takes(pattern: str, functions: Iterable[tuple[str, str, str]], /) -> bool:
-    """Whether the pattern of --include or --exclude takes one of these: module, qualified name, file. ValueError: it cannot be read."""
+    """Whether a pattern of --include or --exclude matches at least one function (module, qualified name, file). ValueError: the
+    pattern is invalid."""
 
 def saw_end(directory: bytes, pid: int, /) -> None:
-    """A process of this host has ended just now: its raw file, where it could not say so itself (SIGKILL), gets that time."""
+    """Writes the current time as the end of a process of this host into its raw file, unless the process recorded its end itself. A
+    process that SIGKILL ended cannot."""
 
 def settings() -> list[tuple[str, str]]:
-    """(name, value) of every setting in force; empty without a measurement."""
+    """(name, value) of every active setting; empty without a measurement."""

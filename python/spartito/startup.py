@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For processes of a measured run, from spartito.pth: `import scorep` and `import omnitrace` without their distribution, the
-instrumenter file, and what `omnitrace-python` and kernprof put in front of a program. Runs in every measured process: imports
-what the interpreter has loaded anyway."""
+"""Start-up code of each process of a measured run; spartito.pth calls it.
+
+It makes `import scorep` and `import omnitrace` work if those distributions are not installed, and runs the instrumenter file and
+the code that `omnitrace-python` and kernprof run ahead of a program. As it runs in every measured process, it imports only modules
+that the interpreter has loaded already."""
 
 import os
 import sys
@@ -12,17 +14,18 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PLACE = os.path.join(HERE, "dropin")
+DROPINS = os.path.join(HERE, "dropin")
 NAMES = ("scorep", "omnitrace")
 
 
 def find_spec(name: str, path: "Any" = None, target: "Any" = None) -> "Optional[ModuleSpec]":
-    """This module stands at the end of sys.meta_path: whatever else has one of these names comes first."""
+    """The finder method that the import system calls; this module is the finder. It is the last one on sys.meta_path, so that any
+    other package with one of these names takes precedence."""
     if name not in NAMES and (name != "line_profiler" or "SPARTITO_KERNPROF" not in os.environ):
         return None
     from importlib.machinery import PathFinder
 
-    return PathFinder.find_spec(name, [PLACE])
+    return PathFinder.find_spec(name, [DROPINS])
 
 
 def invalidate_caches() -> None:
@@ -33,12 +36,12 @@ def run_file(file: str) -> None:
     """Executes an instrumenter file. Its errors, and sys.exit() in it, end the run."""
     with open(file, "rb") as f:
         code = compile(f.read(), file, "exec")
-    # not __main__: there the recording would begin
+    # not "__main__": the recording would begin in code with that name
     exec(code, {"__name__": "scorep_instrumenter_file", "__file__": file, "__builtins__": __builtins__})
 
 
 def before() -> None:
-    """Ahead of the measurement: what is done here is in no result."""
+    """Runs before the measurement begins, so that nothing it does is recorded."""
     parent, sep, directory = os.environ.pop("SPARTITO_SCOREP_PROGRAM", "").partition(":")
     if sep and parent == str(os.getppid()):
         _find_dropins()
@@ -47,7 +50,7 @@ def before() -> None:
 
             loaded.load(directory)
         except Exception:
-            pass  # the program's own import will meet the same error
+            pass  # the program's own import raises the same error
 
 
 def _find_dropins() -> None:
@@ -57,6 +60,7 @@ def _find_dropins() -> None:
 
 
 def begin() -> None:
+    """Runs after the measurement has begun."""
     _find_dropins()
     if "SPARTITO_KERNPROF" in os.environ or "SPARTITO_KERNPROF_SETUP" in os.environ:
         from spartito.compat.kernprof import inside

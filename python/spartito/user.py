@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `spartito.start`, `measure` and the decorator `region` do; imported when they are first used."""
+"""The implementation of spartito.start(), measure() and the decorator `region`. It is imported when one of them is first used."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Measure:
         self.directory = directory
         self.keywords = keywords
         self.mine = False
-        self.unit: Unit | None = None  # in a notebook
+        self.unit: Unit | None = None  # the measurement of a notebook cell
 
     def __enter__(self) -> None:
         cell = inside.cell()
@@ -95,16 +95,18 @@ async def async_leave(region: _measure.region) -> None:
 
 
 def decorate(name: str | None, function: Function, group: str | None = None, itself: bool = False) -> Function:
-    """function within a region for each call. Coroutines and generators stay what they are to `inspect`.
+    """A wrapper of `function` that enters the region for each call. `inspect` reports the same kind of function for it: a coroutine
+    function, a generator function and so on.
 
-    group: the region's module. itself: the region is the function's own, for the time in which functions are not
-    recorded by themselves."""
+    group: the region's module. itself: the region represents the function itself; the wrapper records it only while the measurement
+    does not record functions."""
     if not callable(function):
         raise TypeError(f"region({name!r}) decorates functions, not {type(function).__name__}")
     if name is None:
         name = getattr(function, "__qualname__", type(function).__name__)
-    # The launcher of Score-P's bindings records nothing of what a decorator calls. With their names, a function that is open where
-    # functions are switched off and on again loses nothing (record/stack.h); elsewhere its end would be counted as lost.
+    # As the Score-P bindings, do not record functions that this decorator calls. Only with their module loaded does the recorder
+    # accept that functions are disabled and enabled while one is open (record/stack.h); otherwise it would count the leave event as
+    # lost.
     were_on = "spartito.compat.scorep.loaded" in sys.modules and _measure.thread_functions(False)
     try:
         return _decorated(name, function, group, itself)
@@ -122,7 +124,7 @@ def _decorated(name: str, function: Function, group: str | None, itself: bool) -
 
 
 def manage(manager: AbstractContextManager[Any], function: Function, always: bool = False) -> Function:
-    """function within `with manager:` for each call during a measurement, or always."""
+    """A wrapper of `function` that runs each call in `with manager:`, during a measurement or always."""
     if not callable(function):
         raise TypeError(f"{type(manager).__name__}() decorates functions, not {type(function).__name__}")
     return _within(manager, function, _always if always else _measure.active, "managed")
@@ -133,7 +135,7 @@ def _always() -> bool:
 
 
 def _within(region: AbstractContextManager[Any], function: Function, active: Callable[[], bool], plain: str) -> Function:
-    """plain: which of _BODIES is for functions that run through."""
+    """The wrapper of a function. plain: the key in _BODIES for functions that are neither coroutines nor generators."""
     if _flags(function) & _ASYNC_GENERATOR:
         made: Any = _async_generator(region, function, active)
     else:
@@ -149,7 +151,7 @@ def _within(region: AbstractContextManager[Any], function: Function, active: Cal
 
 
 def mark_lines(thing: Any) -> Any:
-    """What spartito.lines does with all that is no plain function."""
+    """spartito.lines() for arguments that are not plain functions."""
     found = _functions(thing)
     if not found and not isinstance(thing, type):
         raise TypeError(f"lines() is for functions and classes, not {type(thing).__name__}")
@@ -159,7 +161,7 @@ def mark_lines(thing: Any) -> Any:
 
 
 def _functions(thing: Any) -> list[FunctionType]:
-    """Python functions behind a class, a method, a property, a partial(), a decorated function."""
+    """The Python functions in a class, or behind a method, a property, a partial() or a decorated function."""
     if isinstance(thing, FunctionType):
         return [thing]
     if isinstance(thing, type):
@@ -199,7 +201,7 @@ _BODIES = {
             with region:
                 return function({given})
         except BaseException as error:
-            unseen(error)
+            hide_frame(error)
             raise
 """,
     "coroutine": """
@@ -224,7 +226,7 @@ _VARARGS, _VARKEYWORDS, _GENERATOR, _COROUTINE, _ITERABLE_COROUTINE, _ASYNC_GENE
 
 
 def _innermost(function: Any) -> Any:
-    """What other decorators have wrapped."""
+    """The function that other decorators have wrapped."""
     seen = 0
     while hasattr(function, "__wrapped__") and seen < 1000:
         function = function.__wrapped__
@@ -233,31 +235,31 @@ def _innermost(function: Any) -> Any:
 
 
 def _flags(function: Any) -> int:
-    """Of the function itself, below methods and partial(); 0: it is none of Python's."""
+    """co_flags of the function behind methods and partial(); 0: it is not a Python function."""
     while isinstance(function, (partial, MethodType)):
         function = function.func if isinstance(function, partial) else function.__func__
     return function.__code__.co_flags if isinstance(function, FunctionType) else 0
 
 
 def _kind(function: Callable[..., Any]) -> str:
-    marked = sys.modules.get("inspect")  # only there a function can be marked as one of coroutines
-    if _flags(function) & _COROUTINE or (marked and marked.iscoroutinefunction(function)):
+    inspect = sys.modules.get("inspect")  # only with it can a plain function be marked as a coroutine function
+    if _flags(function) & _COROUTINE or (inspect and inspect.iscoroutinefunction(function)):
         return "coroutine"
     return "generator" if _flags(function) & _GENERATOR else "function"
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
-    """The parameters as function declares them, without defaults, and how they are handed on.
+    """The source text of the function's parameters without defaults, and that of the arguments by which a wrapper passes them on.
 
-    A wrapper of (*args, **keywords) would make a tuple and two dictionaries for each call, which is most of what it costs."""
+    A wrapper with (*args, **keywords) would create a tuple and two dictionaries for each call, which is most of its cost."""
     if not isinstance(function, FunctionType):
         return _ANYTHING
     code = function.__code__
     ordinary, named = code.co_argcount, code.co_kwonlyargcount
     packed = bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
     names = code.co_varnames[: ordinary + named + packed]
-    # code that was not made from Python's own grammar may have names that it does not take
-    taken_already = {"function", "active", "begin", "end", "region", "unseen", "error"}
+    # code objects that other compilers made may have names that are not valid in Python source
+    taken_already = {"function", "active", "begin", "end", "region", "hide_frame", "error"}
     if any(iskeyword(n) or not n.isidentifier() or n in taken_already for n in names):
         return _ANYTHING
     taken, given = list(names[:ordinary]), list(names[:ordinary])
@@ -278,11 +280,12 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, str]:
     return ", ".join(taken), ", ".join(given)
 
 
-_WRITTEN = "<spartito.region>"
+_WRITTEN = "<spartito.region>"  # file name of the generated wrappers
 
 
-def _unseen(error: BaseException) -> None:
-    """Takes our frame out of the traceback, which ends in it now. Before Python 3.11 raising it again brings it back."""
+def _hide_frame(error: BaseException) -> None:
+    """Removes the wrapper's frame, the outermost one, from the traceback. Before Python 3.11 the following `raise` adds it
+    again."""
     trace = error.__traceback__
     if trace is not None and trace.tb_next is not None and trace.tb_frame.f_code.co_filename == _WRITTEN:
         error.__traceback__ = trace.tb_next
@@ -294,7 +297,7 @@ def _made(parameters: tuple[str, str], kind: str) -> Callable[..., Callable[...,
     head = "def make(region, function, active, measure):\n"
     head += "    begin, end = measure.region_begin, measure.region_end\n"
     source = head + _BODIES[kind].format(taken=taken, given=given) + "    return call\n"
-    names: dict[str, Any] = {"__name__": __name__, "unseen": _unseen}
+    names: dict[str, Any] = {"__name__": __name__, "hide_frame": _hide_frame}
     exec(compile(source, _WRITTEN, "exec"), names)
     make: Callable[..., Callable[..., Any]] = names["make"]
     return make
@@ -308,7 +311,7 @@ def _async_generator(
     async def call(*args: Any, **keywords: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **keywords)
         with region if active() else nullcontext():
-            # what `yield from` does, which asynchronous generators do not have
+            # the same as `yield from`, which asynchronous generators do not have
             try:
                 item = await inner.__anext__()
                 while True:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every other package uses: messages, text, safe opening of files. Depends on nothing."""
+"""Modules that all other packages use: messages, text, safe opening of files. They import no other package of Spartito."""

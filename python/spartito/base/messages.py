@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines for the person at the terminal. Standard error may be closed or full: that is never a reason to fail."""
+"""Messages to the user on standard error. A closed or full standard error is ignored, so that no command fails because of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 class Refused(Exception):
-    """Something asked for that cannot be done: one line and an exit status."""
+    """A request of the user that cannot be carried out. str() is one line; status is the exit status of the command."""
 
     def __init__(self, text: str, status: int = 1) -> None:
         super().__init__(text)
@@ -15,7 +15,7 @@ class Refused(Exception):
 
 
 def say(text: str) -> None:
-    if sys.stderr is None:  # print() would take standard output instead
+    if sys.stderr is None:  # print() would write to standard output instead
         return
     try:
         sys.stderr.write(printable(text, sys.stderr.encoding) + "\n")
@@ -24,17 +24,18 @@ def say(text: str) -> None:
         pass
 
 
-# what a terminal would obey, but for tabs and ends of lines
+# control characters that a terminal interprets, except tab and newline, and how they are printed
 CONTROL = {n: f"\\x{n:02x}" for n in (*range(9), *range(11, 32), *range(127, 160))}
 
 
 def harmless(text: str) -> str:
-    """Names, and whatever else an experiment holds, may be of any characters."""
+    """The text with escaped control characters: names in an experiment may contain any character."""
     return text if text.isprintable() else text.translate(CONTROL)
 
 
 def printable(text: str, encoding: str | None) -> str:
-    """text without what a terminal would obey, and what the encoding of the stream cannot show (file names may hold any byte)."""
+    """The text with escapes for control characters and for characters that the encoding lacks, such as undecodable bytes of file
+    names."""
     text = harmless(text)
     return text.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")
 

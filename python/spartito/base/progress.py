@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A progress bar for work that takes long."""
+"""A progress bar for long work."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import sys
 
 from spartito.base.text import is_terminal
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
     Result = TypeVar("Result")
 
-PATIENCE = 0.5  # seconds before a progress bar appears
+DELAY = 0.5  # seconds before a progress bar appears
 
 
 class _Bar:
-    """Shown only where someone looks and only when it takes long."""
+    """A progress function. The bar appears when the work has taken DELAY seconds."""
 
     def __init__(self, title: str) -> None:
         import time
@@ -31,7 +31,7 @@ class _Bar:
 
     def __call__(self, done: int, total: int) -> None:
         if self.bar is None:
-            if self.clock() - self.begin < PATIENCE:
+            if self.clock() - self.begin < DELAY:
                 return
             from rich.console import Console
             from rich.progress import Progress
@@ -47,8 +47,9 @@ class _Bar:
 
 
 def with_bar(title: str, work: Callable[[Callable[[int, int], None]], Result]) -> Result:
+    """Calls work(progress), with a progress bar on standard error if that is a terminal. progress(done, total) updates it."""
     if sys.stderr is None or not is_terminal(sys.stderr):
-        # called all the same: between its calls the extension module looks for Ctrl-C
+        # without a bar, work() still needs a function: the extension module checks for Ctrl-C whenever it calls it
         return work(lambda done, total: None)
     bar = _Bar(title)
     try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Opening files that others made: what has their name may be a FIFO, which would be waited for, or a device without an end."""
+"""Opens files of an untrusted directory. Only regular files are opened: opening a FIFO would block, and a device may have no
+end."""
 
 from __future__ import annotations
 
@@ -15,11 +16,12 @@ MIB = 1 << 20  # bytes
 
 
 def descriptor(path: str, flags: int = os.O_RDONLY) -> int:
-    """Of a regular file. OSError: it is none, or it cannot be opened. ValueError: there can be no such path."""
+    """A file descriptor of a regular file. OSError: it is not a regular file or cannot be opened. ValueError: the path contains a
+    NUL."""
     try:
         fd = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as e:
-        if e.errno == errno.ENXIO:  # a socket, or a device without a driver
+        if e.errno == errno.ENXIO:  # the path is a socket, or a device without a driver
             raise _not_regular(path) from None
         raise
     if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -37,10 +39,10 @@ def opened(path: str) -> BinaryIO:
 
 
 def content(path: str, limit: int, flags: int = os.O_RDONLY) -> bytes:
-    """All of a file. OSError: also where it has more than `limit` bytes."""
+    """The content of a regular file. OSError: it cannot be read, or is larger than `limit` bytes."""
     with os.fdopen(descriptor(path, flags), "rb") as f:
         if os.fstat(f.fileno()).st_size <= limit:
-            data = f.read(limit + 1) or b""  # nothing: what would block
+            data = f.read(limit + 1) or b""  # None: reading would block
             if len(data) <= limit:
                 return data
     raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB", path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How numbers and names look, and tables of them: rich in a terminal, plain and aligned in a pipe."""
+"""Formats numbers, names and tables: with rich in a terminal, as aligned plain text in a pipe or file."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sys
 
 from spartito.base.messages import harmless, printable
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, TextIO
 
-LONGEST_NAME = 160
-NARROWEST = 28  # characters of a name or a place that still tell something
+MAX_NAME = 160  # characters
+MIN_WIDTH = 28  # characters of a name or source location to which a column may shrink
 
 
 def seconds(value: float) -> str:
-    """Four digits and a unit."""
+    """A time in seconds with four significant digits and a unit."""
     size = abs(value)
     if size >= 1000:
         return f"{value:.0f} s"
@@ -30,24 +30,27 @@ def seconds(value: float) -> str:
     return f"{value * 1e9:.0f} ns"
 
 
-def moment(t: float) -> str:
-    """Of seconds since 1970, here."""
+def local_time(t: float) -> str:
+    """Date and time in the local time zone. t: seconds since 1970."""
     import time
 
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(t))
 
 
 def count(value: int) -> str:
+    """1,234,567"""
     return f"{value:,}"
 
 
 def plural(n: int, one: str, many: str = "") -> str:
+    """2 calls, 1 call. many: the plural if it does not end in s."""
     if n != 1 and not many:
         many = one + ("es" if one.endswith("s") else "s")
     return f"{count(n)} {one if n == 1 else many}"
 
 
 def size(value: int) -> str:
+    """A number of bytes: 12.3 MiB."""
     number = float(value)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if number < 1024:
@@ -57,14 +60,14 @@ def size(value: int) -> str:
 
 
 def as_argument(directory: str) -> str:
-    """A directory as one types it here. shlex.quote() would load regular expressions."""
+    """A directory as a word of a shell command, relative to the current directory if it is below. shlex.quote() would import re."""
     try:
-        near = os.path.relpath(directory)
-        place = directory if near.startswith("..") else near
+        relative = os.path.relpath(directory)
+        path = directory if relative.startswith("..") else relative
     except (OSError, ValueError):
-        place = directory
-    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in place)
-    return place if plain and place else "'" + place.replace("'", "'\"'\"'") + "'"
+        path = directory
+    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in path)
+    return path if plain and path else "'" + path.replace("'", "'\"'\"'") + "'"
 
 
 def percent(part: float, whole: float) -> str:
@@ -72,18 +75,18 @@ def percent(part: float, whole: float) -> str:
 
 
 def name(text: str) -> str:
-    """A name on one line: programs can make names of any characters and length."""
-    if len(text) > LONGEST_NAME:
-        text = text[: LONGEST_NAME - 1] + "…"
+    """A name on one line with at most MAX_NAME characters: a program may define names of any characters and length."""
+    if len(text) > MAX_NAME:
+        text = text[: MAX_NAME - 1] + "…"
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
 
 
-LONGEST_PATH = 100
+MAX_PATH = 100  # characters of a shortened call path
 
 
-# by the names of the start, and by those of Score-P
+# prefixes of importlib's functions: their names while the interpreter starts, and those that Score-P uses
 IMPORTING = (
     *("_frozen_importlib:", "_frozen_importlib_external:"),
     *("importlib._bootstrap:", "importlib._bootstrap.", "importlib._bootstrap_external:", "importlib._bootstrap_external."),
@@ -91,8 +94,8 @@ IMPORTING = (
 
 
 def _without_importing(path: Sequence[str]) -> list[str]:
-    """The call path with one part for the four to six functions of importlib that stand between a module and one that it imports.
-    The innermost function keeps its name."""
+    """The call path with one part, "(import)", for the four to six functions of importlib between a module and a module that it
+    imports. The innermost function keeps its name."""
     parts: list[str] = []
     for function in path[:-1]:
         part = "(import)" if function.startswith(IMPORTING) else function
@@ -102,20 +105,20 @@ def _without_importing(path: Sequence[str]) -> list[str]:
 
 
 def shortened(path: Sequence[str]) -> str:
-    """The innermost functions of a call path, as many as a line has room for; importing a module is one of them."""
+    """The innermost functions of a call path that fit into MAX_PATH characters. The functions that import a module count as one."""
     if not path:
         return ""
     path = _without_importing(path)
     text = path[-1]
     for caller in reversed(path[:-1]):
         longer = f"{caller} > {text}"
-        if len(longer) > LONGEST_PATH:
+        if len(longer) > MAX_PATH:
             return name("… > " + text)
         text = longer
     return name(text)
 
 
-MOST_VALUES = 6
+MAX_VALUES = 6  # parameters shown with a name
 
 
 def labelled(row: dict[str, Any]) -> str:
@@ -123,13 +126,13 @@ def labelled(row: dict[str, Any]) -> str:
     values = [f"{p['name']}={p['value']}" for p in row.get("parameters", ())]
     if not values:
         return str(row["name"])
-    if len(values) > MOST_VALUES:  # a parameter set again and again in one call
-        values = ["…", *values[-MOST_VALUES:]]
+    if len(values) > MAX_VALUES:  # one call may set a parameter many times
+        values = ["…", *values[-MAX_VALUES:]]
     return f"{row['name']} [{', '.join(values)}]"
 
 
 def quantity(value: int, metric: dict[str, Any]) -> str:
-    """A value of a metric: times as times, bytes as bytes, all else as a number."""
+    """A value of a metric with its unit: as a time, a number of bytes or a plain number."""
     if metric["unit"] == "s":
         return seconds(value * 10.0 ** metric["exponent"])
     whole = value * 10 ** max(metric["exponent"], 0)
@@ -139,14 +142,16 @@ def quantity(value: int, metric: dict[str, Any]) -> str:
 
 
 class Column:
-    """rank: the first to be left out in a narrow terminal has 1; 0 is always shown. least: characters of text for which others are
-    left out."""
+    """A column of a table.
 
-    __slots__ = ("least", "left", "rank", "style", "title")
+    rank: the order in which columns are omitted in a narrow terminal, 1 first; a column with rank 0 is always shown. min_width: a
+    text column (left) keeps this many characters; other columns are omitted for that."""
 
-    def __init__(self, title: str, left: bool = False, style: str = "", rank: int = 0, least: int = NARROWEST) -> None:
+    __slots__ = ("left", "min_width", "rank", "style", "title")
+
+    def __init__(self, title: str, left: bool = False, style: str = "", rank: int = 0, min_width: int = MIN_WIDTH) -> None:
         self.title = title
-        self.least = least
+        self.min_width = min_width
         self.rank = rank
         self.left = left
         self.style = style
@@ -169,11 +174,11 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> lis
 
 
 def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """The columns that a terminal of that width has room for."""
+    """Indices of the columns to show in a terminal of `width` characters."""
     need = []
     for i, c in enumerate(columns):
         longest = max([len(c.title), *(len(row[i]) for row in rows)])
-        need.append(2 + (min(longest, c.least) if c.left else longest))
+        need.append(2 + (min(longest, c.min_width) if c.left else longest))
     shown = list(range(len(columns)))
     for i in sorted((i for i in shown if columns[i].rank), key=lambda i: columns[i].rank):
         if sum(need[k] for k in shown) <= width:
@@ -183,7 +188,7 @@ def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: in
 
 
 class Output:
-    """Standard output (or another stream): headings, lines and tables."""
+    """Writes lines and tables to a stream: with rich to a terminal, otherwise as plain text."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -203,7 +208,7 @@ class Output:
         self.stream.write(printable(text, self.stream.encoding) + "\n")
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
-        """styles: of the rows, in a terminal."""
+        """styles: rich styles of the rows, used in a terminal."""
         rows = list(rows)
         if self.console is None:
             for line in plain_table(columns, rows):
@@ -217,9 +222,9 @@ class Output:
         for i in shown:
             c = columns[i]
             justify: Any = "left" if c.left else "right"
-            # numbers are never cut, only text is
-            least = None if c.left else max([len(c.title), *(len(row[i]) for row in rows)])
-            table.add_column(c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=least)
+            # a number is never truncated, only text is
+            width = None if c.left else max([len(c.title), *(len(row[i]) for row in rows)])
+            table.add_column(c.title, justify=justify, style=c.style or None, no_wrap=True, overflow="ellipsis", min_width=width)
         for n, row in enumerate(rows):
             table.add_row(*(Text(harmless(row[i])) for i in shown), style=styles[n] if styles else None)
         self.console.print(table)

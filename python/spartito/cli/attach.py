@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito attach: sample a process that runs already."""
+"""spartito attach: samples a running process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 from spartito.base.messages import Refused, complain, reason, say
 from spartito.base.text import as_argument
-from spartito.cli.run import for_later
+from spartito.cli.run import deferred_work
 from spartito.experiments import rundir
 from spartito.experiments.reading import one_process
 from spartito.experiments.rundir import Found
@@ -33,12 +33,12 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     for line in strange_variables():
         complain(line)
     texts = {value.setting.name: value.text for value in values}
-    texts["lines"], texts["lines_only"] = "", "0"  # which are counted within a process
+    texts["lines"], texts["lines_only"] = "", "0"  # lines are counted within a process only
     if texts["to"]:
         with_trace(texts, values)
-    opened(pid).close()  # says what is wrong before anything is written
+    opened(pid).close()  # reports an error before the experiment directory is made
     command = _command(pid)
-    directory = rundir.create(texts["output"], command, wanted=for_later(texts))
+    directory = rundir.create(texts["output"], command, wanted=deferred_work(texts))
     samplers = Samplers(directory.path, {value.setting.name: value for value in values})
     quiet = texts["quiet"] == "1"
     with interrupted() as wanted:
@@ -55,7 +55,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     found = Found(directory.path)
     if not found.regions:
         directory.remove()
-        why = "ended before it could be sampled" if became == "ended" else "had no Python code to be seen in that time"
+        why = "ended before it could be sampled" if became == "ended" else "ran no Python code in that time"
         raise Refused(reasons[0] if reasons else f"process {pid} {why}")
     for why in reasons:
         complain(f"not sampled: {why}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito compile: starts a compiler so that the functions it compiles are measured.
+"""spartito compile: starts a compiler with options that make the compiled functions measurable.
 
-The compiler replaces this process: output, signals and exit status are its own."""
+The compiler replaces this process, so that output, signals and exit status are those of the compiler."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from spartito.base.messages import Refused, complain, reason
 from spartito.options.kinds import Usage, parse
 from spartito.options.recording import COMPILE
 
-# by language: variables that name the compiler, and the default
+# for each language: variables that name the compiler, and the default compiler
 COMPILERS = {"cc": ("SPARTITO_CC", "CC", "cc"), "c++": ("SPARTITO_CXX", "CXX", "c++"), "fc": ("SPARTITO_FC", "FC", "gfortran")}
-# Functions of these files are the language's and the libraries', inlined everywhere; of these names, Cython's helpers.
+# Functions in these files are not instrumented: they belong to the language and to libraries, and are inlined everywhere.
 OTHERS = ("/usr/include/", "/include/c++/", "/lib/gcc/", "/include/python3", "/numpy/core/include/", "/numpy/_core/include/",
           "/pybind11/", "/nanobind/", "/Eigen/")  # fmt: skip
-HELPERS = ("__Pyx_",)
-# what makes the compiler stop before it compiles, and what before it links
+HELPERS = ("__Pyx_",)  # name prefixes of Cython's helper functions, which are not instrumented
+# options with which the compiler generates no code, and with which it does not link
 NO_CODE = {"-E", "-M", "-MM", "-fsyntax-only"}
 NO_LINK = {*NO_CODE, "-c", "-S", "-r", "--emit-llvm"}
-# options whose value is the next word, which is no file to compile
+# options whose value is the next word, which is not an input file
 WITH_VALUE = {"-o", "-x", "-I", "-L", "-D", "-U", "-l", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-MF", "-MT",
               "-MQ", "-Xlinker", "-Xpreprocessor", "-Xassembler", "-Xclang", "-T", "-u", "-z", "-e", "-J", "-arch", "-target",
               "--param", "-aux-info", "-mllvm", "-G", "-A", "-B", "--sysroot", "-isysroot", "-iprefix", "-soname"}  # fmt: skip
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Whether a compiler's name is this wrapper: CC="spartito compile cc" is how a build is told to use it."""
+    """Whether the command of a compiler is this wrapper. A build uses it with CC="spartito compile cc"."""
     names = [os.path.basename(w) for w in words]
     return any(n == "spartito" or n.startswith("spartito-") for n in names)
 
@@ -52,7 +52,7 @@ def _compiler(language: str, chosen: object) -> list[str]:
 
 
 def _has_input(words: list[str]) -> bool:
-    """Whether there is something to compile or link, and not only a question such as --version or -print-search-dirs."""
+    """Whether there is an input to compile or link, and not only an option such as --version or -print-search-dirs."""
     expected = False
     for word in words:
         if expected:
@@ -71,10 +71,10 @@ def _is_clang(compiler: list[str]) -> bool:
     if "gcc" in name or "g++" in name or "gfortran" in name:
         return False
     try:
-        asked = subprocess.run([*compiler, "--version"], capture_output=True, check=False, errors="replace", text=True)
+        version = subprocess.run([*compiler, "--version"], capture_output=True, check=False, errors="replace", text=True)
     except OSError:
-        return False  # the real call says why
-    return "clang" in asked.stdout or "LLVM" in asked.stdout
+        return False  # starting the compiler will report the error
+    return "clang" in version.stdout or "LLVM" in version.stdout
 
 
 def _native(name: str) -> str:
@@ -88,16 +88,16 @@ def _native(name: str) -> str:
 
 
 def instrumented(compiler: list[str], words: list[str]) -> list[str]:
-    """The compiler's arguments with what is needed for its step: compile, link, both or neither."""
+    """The compiler's arguments, with the options that its steps (compile, link, both or none) need."""
     given = set(words)
     if not _has_input(words):
         return words
     before: list[str] = []
     after: list[str] = []
     if not given & NO_CODE:
-        # in front, so that the caller's own options win
+        # in front, so that options of the caller override them
         if _is_clang(compiler):
-            # it cannot leave functions out; what is inlined is not called
+            # clang has no option to exclude functions; this one excludes inlined functions
             before = ["-g", "-finstrument-functions-after-inlining"]
         else:
             before = ["-g", "-finstrument-functions"]
@@ -107,7 +107,7 @@ def instrumented(compiler: list[str], words: list[str]) -> list[str]:
         if given & {"-static", "-static-pie"}:
             complain("a static executable cannot be measured: linked without Spartito's object")
             return [*before, *words]
-        # an -x of the caller names the language of all that follows
+        # -x none: an -x option of the caller would apply to this object file, too
         after = ["-x", "none", _native("spartito_native.o"), "-ldl"]
         if not given & {"-shared", "-dynamiclib"}:
             after.append("-Wl,--dynamic-list=" + _native("exported.list"))
@@ -118,7 +118,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if not operands or operands[0] not in COMPILERS:
         raise Usage(f"name the language first: spartito compile {'|'.join(COMPILERS)} arguments of the compiler…")
     language, *operands = operands
-    # options may follow the language, too: CC="spartito compile cc" is all that a build lets one set
+    # Spartito's options may also follow the language, as in CC="spartito compile cc --verbose"
     more, operands = parse(COMPILE, operands)
     values = {**values, **more}
     compiler = _compiler(language, values.get("compiler"))

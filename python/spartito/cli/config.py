@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito config: each setting in force, and where it comes from."""
+"""spartito config: the active value of each setting, and its source."""
 
 from __future__ import annotations
 

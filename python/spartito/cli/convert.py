@@ -29,7 +29,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         path = str(values.get("output") or conversion.default_path(directory, f))
         conversion.convert(model, f, path, process, calls)
         standard_output().line(conversion.wrote(path, f, info))
-    return losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
+    return losses.say_all(model.info(), directory)  # reading the trace may have found damage
 
 
 def _per_rank(directory: str, wanted: list[conversion.Format], values: dict[str, object]) -> int:

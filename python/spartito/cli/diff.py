@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito diff: what changed between experiments."""
+"""spartito diff: compares experiments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from spartito.options.table import Usage
 
 
 def _groups(values: dict[str, object], operands: list[str]) -> list[list[str]]:
-    """The directories of each group. Usage: there is nothing to compare."""
+    """The experiment directories of each group. Usage: fewer than two experiments are given. Refused: one is compared with
+    itself."""
     other = values.get("with")
     if other is not None:
         assert isinstance(other, list)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito doctor: what works on this machine, and how to get the rest; with a process id, what that process waits for."""
+"""spartito doctor: what works on this machine, and how to get the rest. With a process id: where each thread of the process is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPENERS = {
     "jq": "apt install jq",
     "python -m line_profiler": "pip install line_profiler",
 }
-Line = tuple[str, str, str]  # ok, note or bad; what; how to get it
+Line = tuple[str, str, str]  # "ok", "note" or "bad"; a sentence; how to get what is missing, or ""
 
 
 def _clock() -> Line:
@@ -70,7 +70,7 @@ def _metrics() -> Iterator[Line]:
 
 
 def _without(library: str) -> bool:
-    """Whether the extension was built without that library: what it would say then is in its file."""
+    """Whether the extension module was built without that library: only then its file contains the error message about it."""
     from spartito import _analyse
 
     with open(_analyse.__file__, "rb") as f:
@@ -78,7 +78,7 @@ def _without(library: str) -> bool:
 
 
 def _there(opens: str) -> bool:
-    """Whether the tool is installed: a program, which may be a part of another one (go tool pprof), or a module of this Python."""
+    """Whether a tool is installed: a program with arguments (go tool pprof), or a module of this Python (python -m module)."""
     from importlib.util import find_spec
 
     program, _, module = opens.partition(" -m ")
@@ -100,7 +100,7 @@ def _formats() -> Iterator[Line]:
 
 def _library(name: str, use: str, package: str) -> Line:
     if _without(name):
-        return "note", f"{name} was not there when Spartito was built: {use}", f"apt install {package}, then build it again"
+        return "note", f"{name} was missing when Spartito was built: {use}", f"apt install {package}, then build it again"
     return "ok", f"{name}: {use}", ""
 
 
@@ -144,13 +144,13 @@ def _preloads() -> Iterator[Line]:
 
 
 def _mpi() -> Iterator[Line]:
-    """The wrapper libraries that the build has made, one for each MPI whose compiler was there."""
+    """The MPI wrapper libraries: the build makes one for each MPI library whose compiler is installed."""
     for name, what, headers in (("openmpi", "Open MPI", "libopenmpi-dev"), ("mpich", "MPICH", "libmpich-dev")):
         if os.path.isfile(os.path.join(package.DIRECTORY, f"spartito_mpi_{name}.so")):
             yield "ok", f"MPI: programs of {what} are recorded", ""
         else:
             get = f"apt install {headers}, then build it again"
-            yield "note", f"MPI: mpicc of {what} was not there when Spartito was built: its calls are not recorded", get
+            yield "note", f"MPI: mpicc of {what} was missing when Spartito was built: its calls are not recorded", get
 
 
 def _viewer() -> Line:

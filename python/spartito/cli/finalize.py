@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito finalize: completes experiments: names, compression, merging, the level-of-detail index, formats, the summary."""
+"""spartito finalize: completes experiments with names, compression, merged file, level-of-detail index, formats and the summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     status = 0
     for directory in operands:
         try:
-            status |= _One(named(directory), values).all(formats, ranks)
+            status |= _Experiment(named(directory), values).finalize(formats, ranks)
         except (Refused, Error, OSError) as e:
             if len(operands) == 1 and not (ranks and ranks.rank):
                 raise
@@ -36,26 +36,27 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             if not ranks:
                 complain(str(e))
             elif ranks.rank:
-                ranks.job.let_speak()
+                ranks.job.wait_for_report()
     return status
 
 
-class _One:
-    """One experiment, and the options of the command line."""
+class _Experiment:
+    """One experiment, and the options of the command line. changed: something was done."""
 
     def __init__(self, directory: str, values: dict[str, object]) -> None:
         self.directory = directory
         self.quiet, self.force, self.compress = (bool(values.get(key)) for key in ("quiet", "force", "compress"))
         self.index = not values.get("no_index")
-        self.did = False
+        self.changed = False
 
-    def _tell(self, text: str) -> None:
-        self.did = True
+    def _report(self, text: str) -> None:
+        self.changed = True
         if not self.quiet:
             standard_output().line(f"{self.directory}: {text}")
 
-    def all(self, formats: list[str], ranks: Ranks | None) -> int:
-        """Returns the exit status. Refused, Error, OSError: it cannot go on."""
+    def finalize(self, formats: list[str], ranks: Ranks | None) -> int:
+        """Finalizes the experiment and returns the exit status. ranks: if mpiexec started several ranks of this command, they merge
+        together. Refused, Error, OSError: it failed."""
         check(self.directory)
         if ranks and ranks.rank:
             conversion.merge(self.directory, self.force, quiet=True, ranks=ranks)
@@ -74,52 +75,52 @@ class _One:
         ran = command(launcher(self.directory)[0], model.info())
         for line in linepatterns.unmatched(model, wanted.lines, ran):
             complain(line)
-        asked = bool(wanted.to)
+        has_formats = bool(wanted.to)
         wanted.to = [name for name in wanted.to if not self._convert(model, name)]
         wanted.compress, wanted.lines = False, []
-        finalization.keep(self.directory, wanted if wanted.to else None)
-        if not self.quiet and (self.did or wanted.waits or asked):
+        finalization.store(self.directory, wanted if wanted.to else None)
+        if not self.quiet and (self.changed or wanted.pending or has_formats):
             summary.write(model, self.directory, rundir.label(ran), [])
         elif not self.quiet:
-            self._tell("finalized before, and nothing has changed since (--force: merge again)")
+            self._report("finalized before, and nothing has changed since (--force: merge again)")
         return 1 if wanted.to else 0
 
     def _make_index(self, model: Model) -> None:
         wanted = self.index and lod.may_be_large(self.directory) and lod.is_large(model)
         if wanted and lod.make(model, self.directory, self.quiet):
-            self._tell("made the level-of-detail index of the trace")
+            self._report("made the level-of-detail index of the trace")
 
     def _compress(self) -> None:
         before, after = conversion.compress(self.directory)
         if after != before:
-            self._tell(f"compressed {size(before)} to {size(after)}")
+            self._report(f"compressed {size(before)} to {size(after)}")
 
     def _symbols(self) -> None:
         kept = keep_symbols(self.directory)
         if kept["added"]:
-            self._tell(f"kept the names of {plural(kept['added'], 'compiled function')}")
+            self._report(f"stored the names of {plural(kept['added'], 'compiled function')}")
         if kept["unknown"]:
             complain(
-                f"{self.directory}: {plural(kept['unknown'], 'compiled function')} without file and line: the object files are not "
-                "here, or not those that were measured"
+                f"{self.directory}: {plural(kept['unknown'], 'compiled function')} without file and line: the object files are "
+                "missing, or were built again since the run"
             )
 
     def _merge(self, ranks: Ranks | None) -> None:
         raw = os.path.join(self.directory, "raw")
         files = sum(name.endswith(".raw") and not name.endswith(rundir.SAMPLES) for name in os.listdir(raw))
         if files < 2 and not self.force and not ranks:
-            return  # one file is opened as fast
+            return  # a single raw file loads as fast as a merged one
         done = conversion.merge(self.directory, self.force, self.quiet, ranks)
         if not done["current"]:
-            self._tell(
+            self._report(
                 f"merged {plural(done['processes'], 'process')} with {plural(done['locations'], 'thread')} and "
                 f"{plural(done['paths'] - 1, 'call path')} ({size(done['bytes'])})"
             )
 
     def _convert(self, model: Model, name: str) -> bool:
-        """Whether it is written."""
+        """Writes the format beside the experiment. Returns whether it succeeded."""
         try:
-            self._tell(conversion.put_beside(model, self.directory, name))
+            self._report(conversion.put_beside(model, self.directory, name))
         except (Error, Refused, OSError) as e:
             complain(f"{self.directory}: {name}: {e}")
             return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito html: the page of an experiment as one file."""
+"""spartito html: the viewer's page of an experiment as one file."""
 
 from __future__ import annotations
 
@@ -23,45 +23,48 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EACH = 0.2  # s between two words on what is done
+INTERVAL = 0.2  # minimum time in s between two updates of the progress line
 
 
 class Progress:
-    """One line on a terminal that says what is being put into the page; nothing elsewhere."""
+    """A progress line on standard error if that is a terminal. It is called with the kind of each query before the query is
+    answered."""
 
     def __init__(self) -> None:
         self.shown = sys.stderr is not None and is_terminal(sys.stderr)
-        self.questions = 0
-        self.said = float("-inf")
+        self.queries = 0
+        self.printed = float("-inf")
         self.begun = time.monotonic()
 
     def __call__(self, kind: str) -> None:
-        self.questions += 1
+        self.queries += 1
         now = time.monotonic()
-        if not self.shown or now - self.said < EACH:
+        if not self.shown or now - self.printed < INTERVAL:
             return
-        self.said = now
-        line = f"making the page, {now - self.begun:.0f} s: part {count(self.questions)}, {kind}"
+        self.printed = now
+        line = f"making the page, {now - self.begun:.0f} s: part {count(self.queries)}, {kind}"
         print(f"\r{line:<60}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         shown, self.shown = self.shown, False
-        if shown and self.questions:
+        if shown and self.queries:
             print(f"\r{'':<60}\r", end="", file=sys.stderr, flush=True)
 
 
-def _sum_up(experiment: kinds.Experiment) -> None:
-    """What questions about time are answered from; where it cannot be made, each of them says why."""
+def _make_index(experiment: kinds.Experiment) -> None:
+    """Makes the level-of-detail index, from which queries about time ranges are answered. If that fails, each query reports the
+    error."""
     if experiment.base is not None:
-        _sum_up(experiment.base)
+        _make_index(experiment.base)
     if experiment.model.info()["traced"]:
         with contextlib.suppress(Error):
             title = f"summing up {os.path.basename(os.path.normpath(experiment.directory))}"
             progress.with_bar(title, lambda progress: experiment.model.sum_up(progress, keep=True))
 
 
-def _apart(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
-    """What it returns or raises, of a thread that ends with the process: Ctrl-C waits for no answer."""
+def _in_thread(work: Callable[[], tuple[str, list[str]]]) -> tuple[str, list[str]]:
+    """Calls work() in a daemon thread and returns its result or raises its exception. So Ctrl-C ends the command at once and does
+    not wait for a query."""
     made: concurrent.futures.Future[tuple[str, list[str]]] = concurrent.futures.Future()
 
     def run() -> None:
@@ -87,11 +90,11 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     experiment = kinds.open_experiment(
         directory, compare=None if compare is None else opened(str(compare)), compensate=compensate, source=source
     )
-    _sum_up(experiment)
+    _make_index(experiment)
     progress = Progress()
     experiment.told = progress
     try:
-        text, pruned = _apart(lambda: onefile.document(experiment, int(limit * (1 << 20)), source))
+        text, pruned = _in_thread(lambda: onefile.document(experiment, int(limit * (1 << 20)), source))
     finally:
         progress.end()
     onefile.write(path, text)

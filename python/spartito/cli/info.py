@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito info: what an experiment holds."""
+"""spartito info: what an experiment contains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import stat
 import sys
 from typing import Any
 
-from spartito.base.text import Column, Output, as_argument, count, moment, name, plural, seconds, size, standard_output
+from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
 from spartito.experiments import family, losses
 from spartito.experiments.description import launcher
 from spartito.experiments.reading import load, one_experiment, shown
@@ -26,7 +26,7 @@ def _how(known: dict[str, Any]) -> str:
         return "not recorded: the program measured itself"
     attached = {
         "ended": "not recorded: only the parent process knows how it ended",
-        "runs": "nothing: the process ran on when it was sampled no more",
+        "runs": "nothing: the process still ran when sampling ended",
     }
     return attached.get(str(known.get("attached")), "not recorded: still running, or the launcher was killed")
 
@@ -45,14 +45,14 @@ def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _files(directory: str) -> tuple[int, int]:
-    """How many files the experiment has, and the bytes that they take: what was reserved but never used takes none."""
+    """The number of files and the disk space in bytes that they take. Space that was reserved but never used does not count."""
     files = taken = 0
     for place, _, names in os.walk(directory):
         for file in names:
             try:
                 found = os.lstat(os.path.join(place, file))
             except OSError:
-                continue  # a run that goes on takes away what it made
+                continue  # a running program removed the file meanwhile
             if stat.S_ISREG(found.st_mode):
                 files += 1
                 taken += found.st_blocks * 512
@@ -79,7 +79,7 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         rows.append(("ranks", f"{known['size']}, started by {known.get('manager')}"))
     rows += [
         *_worlds(info),
-        ("measured", f"{moment(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
+        ("measured", f"{local_time(info['begin'])}, {seconds(info['end'] - info['begin'])}"),
         ("content", "profile and trace" if info["traced"] else "profile"),
         ("functions", count(info["regions"])),
         ("call paths", count(info["paths"])),
@@ -91,7 +91,8 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
 
 
 def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
-    """Children are indented in their parent's command; those that are not measured have no number."""
+    """Writes the table of processes. The command of a child process is indented below that of its parent. A process that was not
+    measured has no number."""
     threads: dict[int, int] = {}
     for loc in info["locations"]:
         threads[loc["process"]] = threads.get(loc["process"], 0) + 1
@@ -174,7 +175,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     known = launcher(directory)[0]
     if values.get("json"):
         for p, rank in zip(info["processes"], family.ranks(info, directory)):
-            p["job_rank"] = rank  # by MPI, or by the launcher alone
+            p["job_rank"] = rank  # from MPI, or from the launcher if the program did not use MPI
         files, taken = _files(info["dir"])
         found = {**info, "files": files, "files_bytes": taken, "launcher": known, "messages": messages}
         json.dump(found, sys.stdout, indent=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito kernel: a kernel for notebooks, put where Jupyter finds it and taken away again."""
+"""spartito kernel: installs and removes the Jupyter kernel."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ACTIONS = ["install", "remove"]
 NAME, DISPLAY = "spartito", "Python 3 (Spartito)"
 
 
-def _place(values: dict[str, object]) -> tuple[bool, str | None]:
-    """user and prefix, as Jupyter has them."""
+def _location(values: dict[str, object]) -> tuple[bool, str | None]:
+    """The arguments user and prefix of Jupyter's install functions."""
     given = [name for name in ("user", "sys_prefix", "prefix") if name in values]
     if len(given) > 1:
         raise Usage(f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} are two locations; give one")
@@ -47,7 +47,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         for one in scorep.NAMES if "score_p" in values else [name]:
             print(f"removed {kernel.remove(one)}")
         return 0
-    user, prefix = _place(values)
+    user, prefix = _location(values)
     try:
         if "score_p" in values:
             paths = scorep.install(user, prefix)

@@ -33,7 +33,7 @@ def _check_option(flag: str) -> None:
 
 
 def _find(words: list[str]) -> tuple[Command, list[str]]:
-    """The command, and the words for it. `run` is the one that may be left out."""
+    """The command and its words. `run` may be left out: `spartito solver.py`. Usage: there is no such command."""
     command = find_command(words[0])
     if command:
         return command, words[1:]
@@ -51,18 +51,20 @@ def _run(command: Command, words: list[str], exit_at_once: bool) -> int:
     values, operands = parse(command, words)
     if "help" in values or "help_all" in values:
         return _print(help_text(command, whole="help_all" in values, word=operands[0] if operands else ""))
-    module = __import__("spartito.cli." + command.name, fromlist=["main"])  # a table of functions would import all commands
+    # imports only this command; a table of functions would import all of them
+    module = __import__("spartito.cli." + command.name, fromlist=["main"])
     status = module.main(values, operands)
     assert isinstance(status, int)
     if command is RUN and exit_at_once:
-        from spartito.run import launch  # the command has loaded it
+        from spartito.run import launch  # already loaded by the command
 
         launch.leave(status)
     return status
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Returns the exit status. argv: without the program's name; None: of this process, which ends as a measured program did."""
+    """Runs a command and returns the exit status. argv: the words without the program's name; None: those of this process. In that
+    case `spartito run` exits at once with the status of the measured program, and does not return."""
     words = sys.argv[1:] if argv is None else argv
     if not words:
         return _print(start())
@@ -80,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _guarded(words: list[str], exit_at_once: bool) -> int:
-    """Runs the command; every expected error is one line on standard error and a status."""
+    """Runs the command. Every expected error becomes one line on standard error and an exit status."""
     command = None
     try:
         command, rest = _find(words)
@@ -101,7 +103,7 @@ def _guarded(words: list[str], exit_at_once: bool) -> int:
         complain(f"{e.filename}: {e.strerror}" if e.filename else str(e))
         return 1
     except Exception as e:
-        from spartito._analyse import Error  # only now: most runs never load it
+        from spartito._analyse import Error  # imported only here, as most runs do not need it
 
         if not isinstance(e, Error):
             raise
@@ -110,7 +112,8 @@ def _guarded(words: list[str], exit_at_once: bool) -> int:
 
 
 def _forget_output() -> None:
-    """`spartito report | head`: the flush when the interpreter ends must not fail again."""
+    """Redirects standard output to /dev/null after a broken pipe (`spartito report | head`), so that the interpreter's final flush
+    does not fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)

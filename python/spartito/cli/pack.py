@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito pack: one compressed file of an experiment."""
+"""spartito pack: packs an experiment into one compressed file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito plot: a chart, or the call graph."""
+"""spartito plot: draws a chart or the call graph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spartito.picture import chart, graph
 from spartito.picture.drawing import output
 
 CHART_SUFFIXES, GRAPH_SUFFIXES = (".svg", ".png"), (".svg", ".png", ".pdf", ".dot")
-OF_CHARTS, OF_GRAPHS = ("width", "height"), ("nodes", "edges", "limit")  # options
+OF_CHARTS, OF_GRAPHS = ("width", "height"), ("nodes", "edges", "limit")  # options that only charts, or only graphs, have
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
@@ -27,5 +27,5 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     directory = one_experiment("plot", operands)
     model, info = load(directory)
     standard_output().line((graph if is_graph else chart).draw(model, info, values, path, suffix))
-    losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
+    losses.say_all(model.info(), directory)  # reading the trace may have found damage
     return 0

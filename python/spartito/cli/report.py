@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito report: where the time went."""
+"""spartito report: prints a report of an experiment."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     if topic:
         operands = operands[1:]
     topic = topic or reports.REPORTS[0]
-    check(topic, values)  # before an experiment is looked for
+    check(topic, values)  # wrong options are reported even if there is no experiment
     return show(topic, one_experiment("report", operands), values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito run: measure a program. What is imported above runs before every measured program: keep it light."""
+"""spartito run: measures a program. The imports of this module run before every measured program, so they must be fast."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USAGE = 2
 
 
 def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str, str]) -> dict[str, str]:
-    """calls: functions are recorded; sampler: variables that name the one that samples, none without."""
+    """The environment of the measured program. calls: functions are recorded. sampler: variables for --sample, otherwise empty."""
     environment = dict(os.environ)
     environment["SPARTITO_EXPERIMENT"] = path
     for name in ("SPARTITO_SAMPLER", "SPARTITO_SAMPLING"):
@@ -35,15 +35,16 @@ def _environment(path: str, values: list[Value], calls: bool, sampler: dict[str,
         if setting.recorded and (value.origin != "default" or setting.variable in environment):
             environment[setting.variable] = value.text
     if sampler and not calls:
-        environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts
+        environment.pop(next(v.setting.variable for v in values if v.setting.name == "metrics"), None)  # the sampler counts metrics
     preload.add_needed(environment, path, {v.setting.name: v.named for v in values if v.text != "0"})
     by_name = {value.setting.name: value for value in values}
     environment.update(("SPARTITO_" + name.upper(), text) for name, text in with_memory(by_name).items())
     return environment
 
 
-def _in_vain(values: dict[str, Value]) -> None:
-    """Usage: one option of this command line leaves another nothing to do. Below those of a notebook's cell lie the session's."""
+def _check_conflicts(values: dict[str, Value]) -> None:
+    """Usage: an option has no effect because of another one. Notebooks do not check this: a cell may override settings of the
+    session."""
     rate = values["sample_rate"]
     if rate.origin == "command line" and values["sample"].text != "1":
         raise Usage(f"{rate.named} is for samples, and there are none: give --sample as well")
@@ -64,17 +65,17 @@ def main(given: dict[str, object], command: list[str]) -> int:
             with_trace(texts, values)
         by_name = {value.setting.name: value for value in values}
         without_effect(by_name)
-        _in_vain(by_name)
+        _check_conflicts(by_name)
     except Usage:
         if rundir.is_silent(world):
             return USAGE
         raise
-    said = uncounted(texts["metrics"]) if texts["metrics"] else []
-    for line in [*strange_variables(), *said]:
-        if not world or world.speaks:
+    reported = uncounted(texts["metrics"]) if texts["metrics"] else []
+    for line in [*strange_variables(), *reported]:
+        if not world or world.reports:
             complain(line)
     try:
-        directory = rundir.create(texts["output"], command, world=world, wanted=for_later(texts))
+        directory = rundir.create(texts["output"], command, world=world, wanted=deferred_work(texts))
     except Refused as e:
         if rundir.is_silent(world):
             return e.status
@@ -84,7 +85,7 @@ def main(given: dict[str, object], command: list[str]) -> int:
         from spartito.sample.sampling import begin, records_calls
 
         calls = calls and records_calls(by_name)
-        sampling = begin(directory.path, by_name, calls, bool(world and not world.speaks))
+        sampling = begin(directory.path, by_name, calls, bool(world and not world.reports))
     try:
         environment = _environment(directory.path, values, calls, sampling.environment() if sampling else {})
         status = launch.run(command, environment, lambda: _prepare(texts, directory))
@@ -95,10 +96,11 @@ def main(given: dict[str, object], command: list[str]) -> int:
         if rundir.is_silent(world):
             return e.status
         raise
-    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, said))
+    return launch.finish(status, directory.path, lambda: _afterwards(directory, status, texts, reported))
 
 
 def _refused(directory: Directory, status: int) -> None:
+    """Removes the directory if the program could not be started; of several ranks the last one does it."""
     try:
         if directory.last(status) and not Found(directory.path).files:
             directory.remove()
@@ -106,8 +108,8 @@ def _refused(directory: Directory, status: int) -> None:
         pass
 
 
-def for_later(texts: dict[str, str]) -> str:
-    """Directory.wanted."""
+def deferred_work(texts: dict[str, str]) -> str:
+    """The work that `spartito finalize` will do, as JSON (Directory.wanted); "": the run does all work itself."""
     if texts["finalize"] == "1":
         return ""
     formats, lines = (
@@ -117,8 +119,8 @@ def for_later(texts: dict[str, str]) -> str:
 
 
 def _prepare(texts: dict[str, str], directory: Directory) -> None:
-    """Loads what the end will need while the program starts: what counts is the time from Enter to prompt. Only one of
-    many ranks will need it."""
+    """Imports the modules for the end of the run while the program starts, so that the command takes less time in total. Ranks skip
+    it, as only one of them needs the modules."""
     if directory.crew:
         return
     try:
@@ -129,10 +131,10 @@ def _prepare(texts: dict[str, str], directory: Directory) -> None:
         if texts["quiet"] != "1" or texts["to"] or texts["compress"] == "1":
             import spartito._analyse  # noqa: F401
     except Exception:
-        pass  # the end will meet the same error and say it
+        pass  # the end of the run reports the same error
 
 
-def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: list[str]) -> None:
+def _afterwards(directory: Directory, status: int, texts: dict[str, str], reported: list[str]) -> None:
     try:
         if not directory.last(status):
             return
@@ -157,6 +159,6 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], said: 
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
-    finish(directory, found, texts, said)
+    finish(directory, found, texts, reported)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito top: what a process that runs does now."""
+"""spartito top: shows live what a running process does."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from spartito.sample.looking import Function
 
 RATE = 100
-ONCE = 2.0  # seconds
-REFRESH = 0.5  # seconds
+ONCE = 2.0  # seconds that --once samples by default
+REFRESH = 0.5  # seconds between two updates of the screen
 ROWS = 20
 KEYS = "s self  t total  w wall clock  p pause  r reset  q quit"
 
@@ -63,7 +63,7 @@ def _functions(looking: Looking, recent: Sum, by: str, limit: int) -> tuple[list
 
 
 def _where(thread: Thread) -> tuple[str, str]:
-    """The innermost function and the line that runs in it; the function that the thread began with."""
+    """The thread's innermost function with its current line, and the function in which the thread began."""
     if not thread.frames:
         return "no Python code", ""
     inner = thread.frames[0]
@@ -114,23 +114,24 @@ def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -
     out.table(*_threads(looking, limit))
 
 
-# ---- looking
+# ---- sampling
 
 
 def _looks(looking: Looking, rate: int, until: float) -> bool:
-    """False: the process has ended."""
+    """Samples until the time `until` (of time.monotonic()). False: the process has ended."""
     at = time.monotonic()
     while at < until:
         if not looking.look():
             return False
-        at = max(at + random.uniform(0.5, 1.5) / rate, time.monotonic())  # never in step with the program
+        # random intervals, so that samples are not synchronous with the program
+        at = max(at + random.uniform(0.5, 1.5) / rate, time.monotonic())
         time.sleep(max(0.0, min(at, until) - time.monotonic()))
     return True
 
 
 @contextlib.contextmanager
 def _keys() -> Iterator[int]:
-    """The descriptor of a terminal that gives each key at once; -1: there is none."""
+    """The descriptor of standard input as a terminal that delivers each key at once; -1: it is not a terminal."""
     import termios
     import tty
 
@@ -147,31 +148,31 @@ def _keys() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _ends() -> Iterator[list[int]]:
-    """A list of the signals that came to end this process; it ends by the first when the terminal is as it was."""
-    came: list[int] = []
+def _ending_signals() -> Iterator[list[int]]:
+    """A list that collects received signals that end a process. After the terminal is restored, the first one ends this process."""
+    received: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM)}
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # as nohup wants it
-            signal.signal(number, lambda number, frame: came.append(number))
+        if handler is not signal.SIG_IGN:  # keep ignoring a signal that nohup ignores
+            signal.signal(number, lambda number, frame: received.append(number))
     try:
-        yield came
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
 class Live:
-    """The table in a terminal, drawn again and again."""
+    """The table in a terminal, updated every REFRESH seconds."""
 
     def __init__(self, looking: Looking, by: str, limit: int) -> None:
         self.looking, self.by, self.limit = looking, by, limit
         self.paused = False
 
     def key(self, letter: str) -> bool:
-        """False: quit."""
+        """Handles a key. False: quit."""
         if letter in "st":
             self.by = {"s": "self", "t": "total"}[letter]
         elif letter == "p":
@@ -202,13 +203,13 @@ class Live:
         return Text.from_ansi(drawn.get())
 
     def run(self, rate: int, until: float) -> bool:
-        """False: the process has ended."""
+        """Samples and draws until the time `until`. False: the process has ended."""
         from rich.console import Console
         from rich.live import Live as Screen
 
         console = Console(highlight=False, markup=False, emoji=False)
-        with _ends() as came, _keys() as keys, Screen(console=console, screen=True, auto_refresh=False) as screen:
-            while not came and time.monotonic() < until:
+        with _ending_signals() as received, _keys() as keys, Screen(console=console, screen=True, auto_refresh=False) as screen:
+            while not received and time.monotonic() < until:
                 drawn = min(time.monotonic() + REFRESH, until)
                 if self.paused:
                     select.select([keys] if keys >= 0 else [], [], [], REFRESH)

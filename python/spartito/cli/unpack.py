@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito unpack: the experiment that `spartito pack` made one file of."""
+"""spartito unpack: restores an experiment from the file that `spartito pack` wrote."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito view: the page of an experiment, on a server of its own."""
+"""spartito view: shows an experiment in the browser with a dedicated server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
 
 
 def _show(server: Server, silent: bool) -> opening.Door | None:
-    """Tells where the page is, and opens it where it can."""
+    """Prints the address of the page, and opens it in a browser if possible."""
     out = standard_output()
     line = opening.ssh_line(os.environ, server.port)
     command = [] if silent else opening.find_browser(os.environ)
@@ -62,7 +62,7 @@ def _show(server: Server, silent: bool) -> opening.Door | None:
         out.line(f"from your own machine first: {line}")
     elif door is None and not silent:
         say("spartito: no browser could be started here; open the address above in one on this machine")
-    out.stream.flush()  # it may be a pipe, and the end is far
+    out.stream.flush()  # standard output may be a buffered pipe, and the server runs for long
     say("Ctrl-C ends it")
     return door
 
@@ -70,7 +70,7 @@ def _show(server: Server, silent: bool) -> opening.Door | None:
 async def _serve(server: Server, silent: bool) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # keep ignoring a signal that nohup ignores
             loop.add_signal_handler(number, stop.set)
     door = _show(server, silent)
     try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs beside each other: what changed between experiments, and how they were recorded."""
+"""Compares experiments: their times, their memory, and how they were recorded."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What changed between experiments, in words and as a table: the looks of `spartito diff`."""
+"""The text output of `spartito diff`: what changed between experiments, as sentences and as a table."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.text import Column, Output, count, moment, name, plural, seconds
+from spartito.base.text import Column, Output, count, local_time, name, plural, seconds
 from spartito.compare import conditions
 from spartito.compare.pathnames import namer
 from spartito.experiments.description import command, launcher, what_ran
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from spartito.compare.conditions import Side
 
-CERTAIN = 0.05  # a corrected p-value below it is a change
-# with one run on a side, where no test decides: less than this part of a function's exclusive time is the same, less than this
-# part of all of A's is small
+CERTAIN = 0.05  # a smaller corrected p-value means a change
+# For a side with one run there is no test. Then a change counts as "same" below this share of the function's exclusive time, and as
+# "small" below this share of the total time of the first group.
 SAME = 0.01
 SMALL = 0.001
-SENTENCES = 4
-MOST_FILES = 6
+SENTENCES = 4  # maximum number of functions in sentences
+MAX_FILES = 6  # listed moved directories
 STYLES = {"slower": "red", "new": "red", "faster": "green", "gone": "green"}
 
 
 class Group:
-    """Repeated runs of one state of the program."""
+    """Repeated runs of one state of the program. letter: their name in the output."""
 
     def __init__(self, letter: str, directories: Sequence[str], infos: Sequence[dict[str, Any]]) -> None:
         self.letter = letter
@@ -38,7 +38,7 @@ class Group:
     def __str__(self) -> str:
         runs = "" if len(self.directories) == 1 else f"{len(self.directories)} runs: "
         begun = sorted(info["begin"] for info in self.infos)
-        times = " to ".join(dict.fromkeys((moment(begun[0]), moment(begun[-1]))))
+        times = " to ".join(dict.fromkeys((local_time(begun[0]), local_time(begun[-1]))))
         ran = dict.fromkeys(what_ran(d, command(launcher(d)[0], info)) for d, info in self.side[1])
         return f"{self.letter}  {runs}{name(', '.join(map(shown, self.directories)))} ({name(', '.join(ran))}; {times})"
 
@@ -47,16 +47,17 @@ class Group:
         return self.letter, list(zip(self.directories, self.infos))
 
 
-def been(side: dict[str, Any]) -> bool:
+def is_present(side: dict[str, Any]) -> bool:
+    """Whether a function ran on this side."""
     return bool(side["visits"] or side["incl"] > 0)
 
 
 def word(row: dict[str, Any], group: int, whole: float) -> str:
-    """What happened to it: slower, faster, same, new, gone, noise, small (not judged), or nothing: it is in neither. whole:
-    exclusive time of all that is in the first group, seconds."""
+    """The verdict about a row: "slower", "faster", "same", "new", "gone", "noise", "small" (not judged), or "" if it ran on neither
+    side. whole: total exclusive time of the first group in s."""
     before, after, change = row["sides"][0], row["sides"][group], row["changes"][group - 1]
-    if not been(before) or not been(after):
-        return "new" if been(after) else "gone" if been(before) else ""
+    if not is_present(before) or not is_present(after):
+        return "new" if is_present(after) else "gone" if is_present(before) else ""
     if change["p_corrected"] is not None and change["p_corrected"] >= CERTAIN:
         return "noise"
     if change["p"] is not None and not change["judged"]:
@@ -69,12 +70,12 @@ def word(row: dict[str, Any], group: int, whole: float) -> str:
 
 
 def whole(found: dict[str, Any]) -> float:
-    """Exclusive time of all that is in the first group, seconds."""
+    """Total exclusive time of the first group in s."""
     return float(found["all"]["sides"][0]["excl"])
 
 
 def relative(row: dict[str, Any], group: int, key: str = "excl") -> float | None:
-    """In percent of the first group; None: that had nothing."""
+    """The change in percent of the value of the first group; None: that is 0."""
     before = row["sides"][0][key]
     return 100 * row["changes"][group - 1][key] / before if before > 0 else None
 
@@ -84,26 +85,26 @@ def signed(value: float) -> str:
 
 
 def percent(value: float | None) -> str:
-    """As a factor where the percentage would have four digits."""
+    """A change in percent as text; as a factor if it has four digits. None: empty."""
     if value is None:
         return ""
     return factor(value / 100) or f"{value:+.1f}"
 
 
 def more(change: float) -> str:
-    """Of a change in percent: 12.3 % more, 40.0 % less, ×12 as much."""
+    """A change in percent as words: "12.3 % more", "40.0 % less", "×12 as much"."""
     times = factor(change / 100)
     return f"{times} as much" if times else f"{abs(change):.1f} % {'more' if change > 0 else 'less'}"
 
 
 def margin(row: dict[str, Any], group: int) -> float | None:
-    """Within so many percent of the first group from the change that was measured is the true one, with 95 %; None: not known."""
+    """Half of the 95 % confidence interval of the change, in percent of the value of the first group; None: not known."""
     before, found = row["sides"][0]["excl"], row["changes"][group - 1]["margin"]
     return 100 * found / before if before > 0 and found is not None else None
 
 
 def factor(growth: float) -> str:
-    """×12 for a growth of 11; empty below ten."""
+    """A growth as factor: "×12" for 11; empty below 10."""
     return f"×{1 + growth:.3g}" if growth >= 10 else ""
 
 
@@ -112,7 +113,7 @@ def calls(row: dict[str, Any], group: int) -> str:
     return before if before == after else f"{before} → {after}"
 
 
-def _often(row: dict[str, Any], group: int) -> str:
+def _call_counts(row: dict[str, Any], group: int) -> str:
     before, after = (round(row["sides"][g]["visits"]) for g in (0, group))
     if before == after:
         times = plural(after, "time")
@@ -121,12 +122,12 @@ def _often(row: dict[str, Any], group: int) -> str:
 
 
 def _steady(row: dict[str, Any], group: int) -> bool:
-    """All runs of each of the two sides called it equally often."""
+    """Whether the number of calls is the same in all runs of each of the two sides."""
     return not any(round(row["sides"][g]["visits_std"], 6) for g in (0, group))
 
 
 def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]], str], what: str) -> str:
-    """what: of word()."""
+    """A sentence about a row. called: makes the name of a row. what: the verdict of word()."""
     before, after = row["sides"][0], row["sides"][group]
     if what == "new":
         return f"{called(row)} is new: {seconds(after['excl'])} self time in {plural(round(after['visits']), 'call')}"
@@ -134,10 +135,12 @@ def sentence(row: dict[str, Any], group: int, called: Callable[[dict[str, Any]],
         return f"{called(row)} is gone: {seconds(before['excl'])} self time in {plural(round(before['visits']), 'call')}"
     change = relative(row, group)
     much = "" if change is None else f" ({percent(change)}{'' if change >= 1000 else ' %'})"
-    return f"{called(row)} got {what}: self time {seconds(before['excl'])} → {seconds(after['excl'])}{much}, {_often(row, group)}"
+    times = f"{seconds(before['excl'])} → {seconds(after['excl'])}{much}"
+    return f"{called(row)} got {what}: self time {times}, {_call_counts(row, group)}"
 
 
 def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
+    """A sentence about the change of the total time."""
     before, after = found["all"]["sides"][0], found["all"]["sides"][group]
     change = relative(found["all"], group)
     p = found["all"]["changes"][group - 1]["p"]
@@ -151,10 +154,10 @@ def _whole(found: dict[str, Any], groups: Sequence[Group], group: int) -> str:
 
 
 def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_path: bool) -> list[str]:
-    """What got slower and faster, in words."""
-    said = [_whole(found, groups, g) for g in range(1, len(groups))]
+    """Sentences about what got slower and faster."""
+    lines = [_whole(found, groups, g) for g in range(1, len(groups))]
     if not conditions.chosen_alike([g.side for g in groups]):
-        said.append("what got slower or faster, is new or gone may come from the other options instead of the program")
+        lines.append("what got slower or faster, is new or gone may come from the other options instead of the program")
     last = len(groups) - 1
     judged = [(r, word(r, last, whole(found))) for r in found["rows"] if r["changes"][-1]["judged"]]
     changed = [(r, what) for r, what in judged if what in STYLES]
@@ -162,23 +165,23 @@ def summary(found: dict[str, Any], groups: Sequence[Group], share: float, by_pat
     del changed[SENTENCES:]
     if not changed:
         noise = " by more than the noise" if found["all"]["changes"][-1]["p"] is not None else " much"
-        said.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
-    often = [r for r, what in judged if what == "noise" and _surely_more_often(r, last)]
+        lines.append(f"no {'call path' if by_path else 'function'} that takes {share:g} % of the time or more changed{noise}")
+    often = [r for r, what in judged if what == "noise" and _call_count_changed(r, last)]
     often.sort(key=lambda r: -max(side["excl"] for side in r["sides"]))
     called = namer([*(r for r, _ in changed), *often[:SENTENCES]])
-    said += [sentence(row, last, called, what) for row, what in changed]
+    lines += [sentence(row, last, called, what) for row, what in changed]
     within = "in every run, though its time is within the noise"
-    return said + [f"{called(row)} was {_often(row, last)} {within}" for row in often[:SENTENCES]]
+    return lines + [f"{called(row)} was {_call_counts(row, last)} {within}" for row in often[:SENTENCES]]
 
 
-def _surely_more_often(row: dict[str, Any], group: int) -> bool:
-    """Or less often: runs of one side called it exactly as often."""
+def _call_count_changed(row: dict[str, Any], group: int) -> bool:
+    """Whether the numbers of calls differ, and each side has the same number in all of its runs."""
     return bool(row["sides"][0]["visits"] != row["sides"][group]["visits"]) and _steady(row, group)
 
 
 def moved(found: dict[str, Any]) -> list[str]:
-    """Modules and files that have another name. Files that only lie elsewhere are told by the directory."""
-    said = [
+    """Sentences about modules and files that were renamed. Files that only moved are summed up by directory."""
+    lines = [
         f"module {name(m['before'])} is now called {name(m['after'])} ({plural(m['functions'], 'function')})"
         for m in found["modules"]
     ]
@@ -191,45 +194,45 @@ def moved(found: dict[str, Any]) -> list[str]:
         place = places.setdefault(("/".join(before), "/".join(after)), [0, 0])
         place[0] += 1
         place[1] += f["functions"]
-    for (a, b), (files, functions) in list(places.items())[:MOST_FILES]:
+    for (a, b), (files, functions) in list(places.items())[:MAX_FILES]:
         held = plural(functions, "function") if files == 1 else f"{plural(files, 'file')}, {plural(functions, 'function')}"
-        said.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")
-    if len(places) > MOST_FILES:
-        said.append(f"files in {plural(len(places) - MOST_FILES, 'more directory', 'more directories')} have moved")
-    return said
+        lines.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")
+    if len(places) > MAX_FILES:
+        lines.append(f"files in {plural(len(places) - MAX_FILES, 'more directory', 'more directories')} have moved")
+    return lines
 
 
 def unlike(groups: Sequence[Group]) -> list[str]:
-    """In what else than their program the groups differ: what one must know before the numbers."""
+    """Sentences about differences between the groups apart from their program, printed before the numbers."""
     return conditions.unlike([g.side for g in groups])
 
 
 def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]:
-    """What one must know to read the numbers."""
-    said = conditions.costs([g.side for g in groups], compensated)
+    """Sentences that explain the numbers, printed after the table."""
+    lines = conditions.costs([g.side for g in groups], compensated)
     if all(len(g.directories) > 1 for g in groups):
-        said.append(
+        lines.append(
             f"noise: by Welch's t-test of exclusive times over the runs, with Holm's correction over what takes {share:g} % of the "
             f"time or more, p < {CERTAIN:g} is a change; what takes less is called small; ± of the change of all: 95 % confidence"
         )
     else:
-        said.append("a group has one run only, so what is noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")
-    return said
+        lines.append("a group has only one run, so the noise is not known: spartito diff A1 A2 A3 --with B1 B2 B3")
+    return lines
 
 
-def _spread(group: Group) -> bool:
+def _is_repeated(group: Group) -> bool:
     return len(group.directories) > 1
 
 
 def _columns(groups: Sequence[Group], by_path: bool) -> list[Column]:
     columns = [Column(f"self {groups[0].letter}")]
-    if _spread(groups[0]):
+    if _is_repeated(groups[0]):
         columns.append(Column("±", rank=3))
     for g in groups[1:]:
         columns.append(Column(f"self {g.letter}"))
-        if _spread(g):
+        if _is_repeated(g):
             columns.append(Column("±", rank=3))
-        if _spread(g) and _spread(groups[0]):
+        if _is_repeated(g) and _is_repeated(groups[0]):
             columns.append(Column("p", rank=4))
         columns += [Column("change"), Column("%")]
     columns += [Column("total change", rank=2), Column("calls", rank=5), Column("what", left=True)]
@@ -240,14 +243,14 @@ def _columns(groups: Sequence[Group], by_path: bool) -> list[Column]:
 def _cells(row: dict[str, Any], called: str, what: str, groups: Sequence[Group], by_path: bool) -> tuple[str, ...]:
     last = len(groups) - 1
     cells = [seconds(row["sides"][0]["excl"])]
-    if _spread(groups[0]):
+    if _is_repeated(groups[0]):
         cells.append(seconds(row["sides"][0]["excl_std"]))
     for g in range(1, len(groups)):
         side, change = row["sides"][g], row["changes"][g - 1]
         cells.append(seconds(side["excl"]))
-        if _spread(groups[g]):
+        if _is_repeated(groups[g]):
             cells.append(seconds(side["excl_std"]))
-        if _spread(groups[g]) and _spread(groups[0]):
+        if _is_repeated(groups[g]) and _is_repeated(groups[0]):
             p = change["p_corrected"]
             cells.append("" if p is None else f"{p:.2g}")
         cells += [signed(change["excl"]), percent(relative(row, g))]
@@ -267,7 +270,7 @@ def write(
     compensated: bool,
     timed: bool = True,
 ) -> None:
-    """timed: all hold times, and not memory alone."""
+    """Writes sentences and the table. timed: all experiments contain times, and not only memory."""
     for group in groups:
         out.line(str(group), "bold")
     for line in unlike(groups):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What changed in memory between experiments: the second table of `spartito diff`, or the only one where no times were recorded."""
+"""The memory table of `spartito diff`. It follows the table of times, or is the only one if no times were recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.compare.difference import Group
 
-# columns of the experiments, and what they are called
+# {metric: its title in the table} and {metric: its words in sentences}
 WHAT = {"allocated": "allocated", "peak_bytes": "at the peak", "left_bytes": "left"}
 CALLED = {"allocated": "allocated", "peak_bytes": "had at the peak", "left_bytes": "left"}
 KEPT = ("name", "module", "qualname", "file", "line", "sides")
@@ -23,13 +23,14 @@ COUNTED = ("allocations", *WHAT)
 
 
 def without_times(groups: Sequence[Group]) -> list[str]:
-    """Experiments that hold memory alone, so that nothing follows from their times."""
+    """Directories of the experiments that contain only memory, so that their times mean nothing."""
     return [d for group in groups for d, info in group.side[1] if contents.is_all(info)]
 
 
 def gather(models: Sequence[Sequence[Model]], groups: Sequence[Group], match: str = "") -> dict[str, Any] | None:
-    """`sides` of all together (per group: COUNTED, means over its runs), and `rows` of functions by name with their own, those that
-    changed most first. None: some recorded no memory."""
+    """The comparison of memory: `rows`, one for each function (by name), largest change first. Their `sides` have for each group
+    the means of the metrics in COUNTED over its runs; `sides` of the result has the totals. None: an experiment contains no
+    memory."""
     if not all(contents.is_recorded(info) for group in groups for info in group.infos):
         return None
     nothing = dict.fromkeys(COUNTED, 0.0)
@@ -56,7 +57,7 @@ def _sampled(model: Model) -> bool:
     try:
         return any(p["sample"] for p in model.memory()["processes"])
     except Error:
-        return False  # merged, and the raw files are gone
+        return False  # a merged experiment without raw files
 
 
 def _change(sides: Sequence[dict[str, float]], what: str) -> float:
@@ -73,8 +74,8 @@ def _relative(before: float, after: float) -> str:
 
 
 def sentences(found: dict[str, Any], groups: Sequence[Group]) -> list[str]:
-    """Of all of it, for each group beside the first; and where the numbers are estimates."""
-    said = []
+    """Sentences about the totals, one for each group but the first; and one if the numbers are estimates."""
+    lines = []
     first = found["sides"][0]
     for g in range(1, len(groups)):
         here = found["sides"][g]
@@ -82,10 +83,10 @@ def sentences(found: dict[str, Any], groups: Sequence[Group]) -> list[str]:
             f"{CALLED[what]} {size(here[what])}, {groups[0].letter} {size(first[what])} ({_relative(first[what], here[what])})"
             for what in WHAT
         ]
-        said.append(f"memory: {groups[g].letter} " + "; ".join(parts))
+        lines.append(f"memory: {groups[g].letter} " + "; ".join(parts))
     if found["sampled"]:
-        said.append("memory was sampled: its numbers are estimates, and small differences are noise")
-    return said
+        lines.append("memory was sampled: its numbers are estimates, and small differences are noise")
+    return lines
 
 
 def write(out: Output, found: dict[str, Any], groups: Sequence[Group], limit: int) -> None:

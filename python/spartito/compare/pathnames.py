@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of call paths that are told apart although they have to be short."""
+"""Short and distinct names of call paths."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.text import LONGEST_PATH, labelled, name
+from spartito.base.text import MAX_PATH, labelled, name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-LONGEST_CYCLE = 8  # functions that call each other in turn
+MAX_CYCLE = 8  # maximum length of a repetition, in functions
 
 
 def folded(path: Sequence[str]) -> list[str]:
-    """Repetitions put together: f ×3, (f > g) ×2."""
+    """The call path with repetitions summed up: "f ×3", "(f > g) ×2"."""
     parts: list[str] = []
     i = 0
     while i < len(path):
         best, times = 1, 1
-        for n in range(1, min(LONGEST_CYCLE, (len(path) - i) // 2) + 1):
+        for n in range(1, min(MAX_CYCLE, (len(path) - i) // 2) + 1):
             again = 1
             while path[i + again * n : i + (again + 1) * n] == path[i : i + n]:
                 again += 1
@@ -33,9 +33,9 @@ def folded(path: Sequence[str]) -> list[str]:
 
 
 def _short(parts: Sequence[str]) -> str:
-    """The innermost parts, as many as a line has room for, and how many are in front of them."""
+    """The innermost parts that fit into MAX_PATH characters, with the number of omitted ones."""
     length, n = len(parts[-1]), 1
-    while n < len(parts) and length + 3 + len(parts[-n - 1]) <= LONGEST_PATH:
+    while n < len(parts) and length + 3 + len(parts[-n - 1]) <= MAX_PATH:
         length += 3 + len(parts[-n - 1])
         n += 1
     before = len(parts) - n
@@ -43,13 +43,13 @@ def _short(parts: Sequence[str]) -> str:
 
 
 def namer(rows: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], str]:
-    """What each of rows is called: a function by its name, a call path (it has a stack) by its innermost functions, or by all
-    of them where that is the name of another row, too."""
+    """A function that returns the name of a row: of a function its name; of a call path (a row with a stack) its innermost
+    functions, or all functions if another row has the same short name."""
     parts = {id(row): folded([*row["stack"][:-1], labelled(row)]) for row in rows if "stack" in row}
     names = {key: _short(those) for key, those in parts.items()}
     often = Counter(names.values())
     names = {key: text if often[text] == 1 else " > ".join(parts[key]) for key, text in names.items()}
-    # the values of a caller's parameters are not in its name
+    # call paths that differ only in parameters of callers still have equal names
     often, seen = Counter(names.values()), Counter[str]()
     for key, text in names.items():
         if often[text] > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows what changed between experiments, as text or JSON: for the command line and for notebooks."""
+"""Prints the comparison of experiments as text or JSON, for the command line and for notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spartito.compare import memorydifference
 from spartito.compare.difference import (
     CERTAIN,
     Group,
-    been,
+    is_present,
     margin,
     more,
     moved,
@@ -33,13 +33,13 @@ from spartito.options.table import Usage
 
 ROWS = 20
 SHARE = 1.0  # percent of the time that an entry takes to be judged
-# exit status of --fail-above: neither 1, unreadable input, nor 2, a wrong command line, nor losses.INCOMPLETE
+# exit status of --fail-above; 1 means unreadable input, 2 a wrong command line, losses.INCOMPLETE is 4
 EXCEEDED = 3
-MOST_LINES = 10
+MAX_LINES = 10  # functions above the limit that are listed
 
 
 def _fraction(values: dict[str, object]) -> float | None:
-    """Of --fail-above, in percent."""
+    """The limit of --fail-above in percent; None: not given."""
     text = values.get("fail_above")
     if text is None:
         return None
@@ -52,30 +52,30 @@ def _fraction(values: dict[str, object]) -> float | None:
     return number
 
 
-def _twice(groups: list[Group]) -> list[str]:
-    """Experiments that a side has several times: one run differs from itself by nothing, which would pass for little noise; and
-    those that both sides have."""
-    said = []
+def _duplicates(groups: list[Group]) -> list[str]:
+    """Sentences about experiments that a side contains twice, so that the noise seems too small, and about experiments that both
+    sides contain, so that the change seems too small."""
+    lines = []
     seen: dict[str, Group] = {}
     for group in groups:
         places = [os.path.realpath(d) for d in group.directories]
         again = dict.fromkeys(d for i, d in enumerate(group.directories) if places[i] in places[:i])
-        said += [f"{name(d)} is more than once in {group.letter}: the noise looks smaller than it is" for d in again]
+        lines += [f"{name(d)} is more than once in {group.letter}: the noise looks smaller than it is" for d in again]
         for place, d in dict(zip(places, group.directories)).items():
             other = seen.setdefault(place, group)
             if other is not group:
-                said.append(f"{name(d)} is in {other.letter} and in {group.letter}: the change looks smaller than it is")
-    return said
+                lines.append(f"{name(d)} is in {other.letter} and in {group.letter}: the change looks smaller than it is")
+    return lines
 
 
 def _incomplete(groups: list[Group]) -> dict[str, str]:
-    """Experiments whose times are not those of whole runs, so that nothing follows from their difference, and why."""
+    """{directory: reason} of experiments whose times are not those of whole runs, so that their comparison means nothing."""
     found = {d: losses.not_whole(info, d) for group in groups for d, info in group.side[1]}
     return {name(d): why for d, why in found.items() if why}
 
 
 def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list[str]:
-    """What took so many percent more time than in the first group, and not by chance."""
+    """Sentences about functions that took more than `limit` percent more time than in the first group, beyond the noise."""
     all_of = found["all"]
     those = []
     for g in range(1, len(groups)):
@@ -83,32 +83,33 @@ def _exceeding(found: dict[str, Any], groups: list[Group], limit: float) -> list
             change = row["changes"][g - 1]
             p = change["p"] if row is all_of else change["p_corrected"]
             much = relative(row, g)
-            both = all(been(row["sides"][k]) for k in (0, g))
+            both = all(is_present(row["sides"][k]) for k in (0, g))
             if both and change["judged"] and much is not None and much > limit and (p is None or p < CERTAIN):
                 those.append((g, row, much))
     called = namer([row for _, row, _ in those if row is not all_of])
-    said = []
+    lines = []
     for g, row, change in those:
         before, after = row["sides"][0]["excl"], row["sides"][g]["excl"]
         what = "everything took" if row is all_of else f"{called(row)} itself took"
-        said.append(f"{what} {more(change)} in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %")
-    return said
+        lines.append(f"{what} {more(change)} in {groups[g].letter} ({seconds(before)} → {seconds(after)}), above {limit:g} %")
+    return lines
 
 
 def _undecided(found: dict[str, Any], groups: list[Group], limit: float, exceeded: list[str]) -> list[str]:
-    """What noise leaves open: a limit that was not exceeded may have been, and one that was may have been by chance."""
+    """Sentences about results that noise leaves undecided: an exceeded limit without repeated runs, or a limit within the
+    confidence interval."""
     if exceeded:
         alone = any(len(group.directories) == 1 for group in groups)
-        return ["with one run on a side it is not known what of this is noise; --with takes repeated runs"] if alone else []
-    said = []
+        return ["with one run on a side the noise is not known; --with takes repeated runs"] if alone else []
+    lines = []
     for g in range(1, len(groups)):
         around, change = margin(found["all"], g), relative(found["all"], g)
         if around is not None and change is not None and around > limit and change + around > limit:
-            said.append(
+            lines.append(
                 f"--fail-above: the runs differ so much from each other that {groups[g].letter} may also have taken "
                 f"{more(change + around)} in total; more runs or a quieter machine resolve {limit:g} %"
             )
-    return said
+    return lines
 
 
 def _json(
@@ -125,7 +126,7 @@ def _json(
     for row in found["rows"]:
         row["what"] = [word(row, g, whole(found)) for g in range(1, len(groups))]
         row["percent"] = [relative(row, g) for g in range(1, len(groups))]
-    said = {
+    document = {
         "experiments": [g.directories for g in groups],
         "unit": "s",
         "by": str(values.get("by", "region")),
@@ -141,7 +142,7 @@ def _json(
         "rows": found["rows"][:limit] if limit else found["rows"],
         **({} if memory is None else {"memory": {**memory, "rows": memory["rows"][:limit] if limit else memory["rows"]}}),
     }
-    json.dump(said, sys.stdout, indent=1)
+    json.dump(document, sys.stdout, indent=1)
     sys.stdout.write("\n")
 
 
@@ -152,8 +153,8 @@ def _limit(values: dict[str, object]) -> int:
 
 
 def show(values: dict[str, object], wanted: list[list[str]]) -> int:
-    """Prints the comparison. values: the options of `spartito diff`; wanted: the directories of each group; the others are
-    compared with the first. Returns the exit status: 0, EXCEEDED, or losses.INCOMPLETE."""
+    """Prints the comparison. values: the options of `spartito diff`. wanted: the directories of each group; the first group is
+    compared with each of the others. Returns the exit status: 0, EXCEEDED or losses.INCOMPLETE."""
     above = _fraction(values)
     share = values.get("share", SHARE)
     assert isinstance(share, (int, float))
@@ -193,12 +194,12 @@ def show(values: dict[str, object], wanted: list[list[str]]) -> int:
     sys.stdout.flush()
     for directory, info in dict(run for group in groups for run in group.side[1]).items():
         losses.say_all(info, directory, True)
-    for line in _twice(groups):
+    for line in _duplicates(groups):
         complain(line, "diff")
-    for line in (exceeded or [])[:MOST_LINES]:
+    for line in (exceeded or [])[:MAX_LINES]:
         complain(line, "diff")
-    if exceeded and len(exceeded) > MOST_LINES:
-        complain(f"{plural(len(exceeded) - MOST_LINES, 'more function')} above the limit; --json lists all", "diff")
+    if exceeded and len(exceeded) > MAX_LINES:
+        complain(f"{plural(len(exceeded) - MAX_LINES, 'more function')} above the limit; --json lists all", "diff")
     for line in undecided:
         complain(line, "diff")
     for directory, why in incomplete.items():

@@ -110,7 +110,7 @@ class Job:
             raise
         try:
             environment = self.environment(directory.path if self.measured else "")
-            if not world or world.speaks:
+            if not world or world.reports:
                 self.announce(directory.path, environment)
             status = launch.run(self.command, environment, None if world or not self.measured else self._prepare)
         except Refused as e:

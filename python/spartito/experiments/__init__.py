@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An experiment directory: its files, its processes, and what was lost."""
+"""Experiment directories: their files, processes and ranks, and the losses."""

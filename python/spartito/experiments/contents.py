@@ -1,39 +1,40 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which kinds of data an experiment holds, and how they were recorded."""
+"""Finds out which kinds of data an experiment contains, and how they were recorded."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
 
 def is_recorded(info: dict[str, Any]) -> bool:
+    """Whether memory was recorded."""
     return any(metric["source"] == "memory" for metric in info["metrics"])
 
 
 def timed(info: dict[str, Any]) -> bool:
-    """Whether there are calls or times, and not only what was counted: `--memory-sample` alone records no calls."""
+    """Whether calls or times were recorded. `--memory-sample` alone records neither."""
     return any(loc["visits"] or loc["resumed"] or loc["busy"] for loc in info["locations"])
 
 
 def is_all(info: dict[str, Any]) -> bool:
-    """Whether memory was recorded, and neither calls nor times."""
+    """Whether memory is all that was recorded: neither calls nor times."""
     return is_recorded(info) and not timed(info)
 
 
 def taken(info: dict[str, Any]) -> bool:
-    """Whether there are samples of some process."""
+    """Whether some process was sampled."""
     return any(p["sampled"] for p in info["processes"])
 
 
 def without_calls(info: dict[str, Any]) -> bool:
-    """Whether some times are of samples alone, so that nobody knows how many calls they are of."""
+    """Whether some process was sampled and its calls were not recorded, so that numbers of calls are not known."""
     return any(p["sampled"] and not p["counted"] for p in info["processes"])
 
 
 def known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of functions for other programs: None stands where tables have a dash."""
+    """Rows of functions with None instead of numbers of calls that are not known. Tables show a dash for None."""
     if not without_calls(info):
         return rows
     of_calls = ("visits", "mean", "min", "max", "std")
@@ -44,7 +45,7 @@ def known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, An
 
 
 def settings(info: dict[str, Any]) -> dict[str, str]:
-    """How the first process was measured: the recorder's settings; empty where they are not known."""
+    """The recorder's settings in the first process; empty: not known."""
     found: dict[str, str] = {}
     last = ""
     for line in first_meta(info).get("settings", "").split("\n"):
@@ -52,12 +53,12 @@ def settings(info: dict[str, Any]) -> dict[str, str]:
         if equals and key.isidentifier():
             found[key] = value
             last = key
-        elif last and line:  # patterns have a line each
+        elif last and line:  # a setting with several patterns has one line for each
             found[last] += "\n" + line
     return found
 
 
 def first_meta(info: dict[str, Any]) -> dict[str, str]:
-    """META records of the first process."""
+    """The META records of the first process, {key: text}."""
     first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
     return first

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Conversion as `run --to` and `convert` do it: default paths, the progress bar, clear refusals."""
+"""Conversion for `run --to`, `convert` and `finalize`: default paths, progress bar and checks. Also merging and compression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spartito.experiments import contents
 from spartito.experiments.reading import beside
 from spartito.options.table import near
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 class Format:
+    """A row of _analyse.writers()."""
+
     __slots__ = ("directory", "merges", "name", "needs_trace", "opens", "suffix", "what")
 
     def __init__(self, row: tuple[str, str, str, str, bool, bool, bool]) -> None:
@@ -48,23 +50,24 @@ def default_path(directory: str, f: Format) -> str:
 
 
 def has_events(info: dict[str, Any]) -> bool:
-    """Whether the experiment says what happened when: by a trace, or by samples."""
+    """Whether there are events with timestamps: a trace or samples."""
     return bool(info["traced"]) or contents.taken(info)
 
 
 def _shows_nothing_else(f: Format, info: dict[str, Any]) -> bool:
-    """Whether memory over time is all that a format of events has of it."""
+    """Whether a format of events can show only memory over time, as there are no events."""
     return f.needs_trace and not has_events(info)
 
 
 def refuse(f: Format, info: dict[str, Any]) -> None:
+    """Refused: the format needs a trace, which the experiment lacks."""
     if _shows_nothing_else(f, info) and not contents.is_recorded(info):
         raise Refused(f"the format {f.name} needs the trace, which this experiment does not hold: measure with --trace")
 
 
 def convert(model: Model, f: Format, path: str, process: int = -1, calls: bool = False) -> None:
-    """calls: samples become calls where a format tells both. Refused: it cannot be written. An interrupted conversion leaves
-    nothing behind (the writers see to it)."""
+    """Writes the file or directory `path`. calls: write samples as calls, in a format that has both. Refused: it cannot be written.
+    An interrupted conversion leaves no file behind; the writers ensure that."""
     refuse(f, model.info())
     if f.directory and os.path.lexists(path):
         raise Refused(f"{path} already exists; {f.name} writes a new directory: name another with -o")
@@ -77,8 +80,8 @@ def convert(model: Model, f: Format, path: str, process: int = -1, calls: bool =
 
 
 def put_beside(model: Model, directory: str, name: str) -> str:
-    """Writes the format of that name beside the experiment, as `run --to` and `finalize` do; what is to be told of it. Refused,
-    _analyse.Error, OSError: it cannot be written."""
+    """Writes the format beside the experiment, as `run --to` and `finalize` do. Returns a message. Refused, _analyse.Error,
+    OSError: it cannot be written."""
     f = find(name)
     path = default_path(directory, f)
     convert(model, f, path)
@@ -86,12 +89,14 @@ def put_beside(model: Model, directory: str, name: str) -> str:
 
 
 def wrote(path: str, f: Format, info: dict[str, Any]) -> str:
+    """The message after a conversion."""
     what = ", memory over time alone: there is no trace" if _shows_nothing_else(f, info) else ""
     return f"wrote {path}{what}" + (f" (open with {f.opens})" if f.opens else "")
 
 
 def compress(directory: str) -> tuple[int, int]:
-    """Bytes before and after. What was merged is merged again: it names the files as they were."""
+    """Compresses the raw files, and returns their bytes before and after. A merged file is merged again, because it contains the
+    state of the raw files."""
     from spartito._analyse import compress as do
 
     sizes = with_bar(f"compressing {os.path.basename(directory)}", lambda progress: do(directory, progress))
@@ -101,7 +106,7 @@ def compress(directory: str) -> tuple[int, int]:
 
 
 def merge(directory: str, force: bool = False, quiet: bool = False, ranks: Ranks | None = None) -> dict[str, Any]:
-    """What _analyse.merge() says; ranks: all of them call this."""
+    """Calls _analyse.merge() with a progress bar. ranks: all of these ranks call this function and merge together."""
     from spartito._analyse import merge as do
 
     if ranks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""experiment.json: the command of a run, and how it ended."""
+"""Reads experiment.json: the command of a run, and how it ended."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import os
 from spartito.base import regular
 from spartito.base.messages import reason
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
-LARGEST = 64 * regular.MIB  # of experiment.json: a command line and what a few thousand ranks say
+MAX_SIZE = 64 * regular.MIB  # of experiment.json: a command line, and one entry for each of some thousand ranks
 
 
 def launcher(directory: str) -> tuple[dict[str, Any], str]:
-    """experiment.json, empty where there is none that can be read; and what is wrong with it, which then tells neither command nor
-    how the run ended. "": nothing is, or there is none, as of other tools' experiments."""
+    """The content of experiment.json, empty if it is missing or damaged; and a sentence about the damage, or "". It is missing
+    without an error in experiments that other tools wrote."""
     import json
 
     try:
-        found = json.loads(regular.content(os.path.join(directory, "experiment.json"), LARGEST).decode())
+        found = json.loads(regular.content(os.path.join(directory, "experiment.json"), MAX_SIZE).decode())
     except FileNotFoundError:
         return {}, ""
     except OSError as e:
@@ -34,7 +34,7 @@ def launcher(directory: str) -> tuple[dict[str, Any], str]:
 
 
 def command(known: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """What was measured, in words of a command line; empty where nobody knows. known: experiment.json."""
+    """The words of the measured command line; empty: not known. known: the content of experiment.json."""
     given = known.get("command")
     if isinstance(given, list) and given:
         return [str(word) for word in given]
@@ -42,7 +42,7 @@ def command(known: dict[str, Any], info: dict[str, Any]) -> list[str]:
 
 
 def what_ran(directory: str, command: list[str]) -> str:
-    """mpiexec -n 4 weather.py --steps 3: without the interpreter, and without the directories of what it runs. Of a cell, In[7]."""
+    """The command line without interpreter and directories: "mpiexec -n 4 weather.py --steps 3". For a notebook cell "In[7]"."""
     import re
     import shlex
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The processes of an experiment as a tree: who started whom, measured or not, and how each ended."""
+"""The process tree of an experiment, with child processes that were not measured, and how each process ended."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 BY_PROGRAM = "ended by the program itself"  # in a sentence about processes
 
 
-def who(process: dict[str, Any]) -> str:
+def process_name(process: dict[str, Any]) -> str:
     return f"process {process['pid']} on {process['host']}"
 
 
 def rank_and_process(info: dict[str, Any], process: int) -> str:
     from spartito.experiments.naming import rank_number
 
-    text, number = who(info["processes"][process]), rank_number(info, process)
+    text, number = process_name(info["processes"][process]), rank_number(info, process)
     return text if number is None else f"rank {number} ({text})"
 
 
@@ -32,7 +32,7 @@ def signal_name(number: int) -> str:
 
 
 def end_of(p: dict[str, Any]) -> str:
-    """Of a process or child: abrupt SIGKILL, exited 3, normal; of a child that nobody waited for nothing."""
+    """How a process or child ended: "abrupt SIGKILL", "exited 3", "normal". Empty for a child whose parent did not wait for it."""
     parts = [p.get("end", "") if isinstance(p.get("end"), str) else ""]
     if p.get("signal") is not None:
         parts.append(signal_name(p["signal"]))
@@ -42,7 +42,8 @@ def end_of(p: dict[str, Any]) -> str:
 
 
 def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
-    """The rank of each process: as a user names that of MPI, or else in the launcher's job, where the launcher started it."""
+    """The rank of each process, or None: that of MPI (rank_number()), or without MPI, that of the launcher which started the
+    process."""
     from spartito.experiments.naming import rank_number
     from spartito.experiments.ranks import read
 
@@ -54,14 +55,15 @@ def ranks(info: dict[str, Any], directory: str) -> list[int | None]:
     return found
 
 
-def _place(p: dict[str, Any]) -> tuple[float, float, float]:
-    """Ranks of MPI stand first, in their order, and then others by their start."""
+def _order(p: dict[str, Any]) -> tuple[float, float, float]:
+    """Sort key: MPI ranks first, in their order, then other processes by their start."""
     rank = p.get("rank")
     return (float("inf"), 0, p["begin"]) if rank is None else (p["world"], rank, p["begin"])
 
 
 def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
-    """(depth, index of the process or None, process or child), parents first, each one's children by rank or start."""
+    """Rows (depth, index of the process or None, process or child). A parent is before its children; those are sorted by rank or
+    start."""
     processes = info["processes"]
     below: dict[int | None, list[tuple[int | None, dict[str, Any]]]] = {}
     above: int | None
@@ -72,7 +74,7 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
         if c["process"] is None:
             below.setdefault(c["parent"], []).append((None, c))
     for those in below.values():
-        those.sort(key=lambda one: _place(one[1]), reverse=True)
+        those.sort(key=lambda one: _order(one[1]), reverse=True)
     rows: list[tuple[int, int | None, dict[str, Any]]] = []
     waiting = [(0, below.get(None, []))]
     while waiting:
@@ -88,7 +90,7 @@ def tree(info: dict[str, Any]) -> list[tuple[int, int | None, dict[str, Any]]]:
 
 
 def origin(info: dict[str, Any], process: int) -> str:
-    """Where a process comes from: its command line, and who started it."""
+    """The origin of a process: its command line, and the process that started it."""
     p = info["processes"][process]
     if p["continues"] is not None:
         return f"now {p['command']}"
@@ -99,35 +101,36 @@ def origin(info: dict[str, Any], process: int) -> str:
 
 
 def by_program(p: dict[str, Any]) -> bool:
-    """Another process of the program sent the signal: nothing to be alarmed about."""
+    """Whether another process of the program ended this one with a signal, which is not an error."""
     return bool(p["end"] == "abrupt" and p.get("ended_by") is not None)
 
 
 def _by_program(processes: list[dict[str, Any]]) -> list[str]:
-    """A line for each of the processes that ended others, and for each signal."""
+    """A line for each process that ended others with a signal, and for each of these signals."""
     groups: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for p in filter(by_program, processes):
         groups.setdefault((p["ended_by"], p["signal"]), []).append(p)
     lines = []
     for (by, number), those in groups.items():
         parent = all(p["parent"] == by for p in those)
-        who, them = f"process {those[0]['pid']} was", "its"
+        subject, owner = f"process {those[0]['pid']} was", "its"
         if len(those) > 1:
-            who, them = f"{len(those):,} processes were", "their"
-        sender = f"{them} parent, process {processes[by]['pid']}," if parent else f"process {processes[by]['pid']}"
-        lines.append(f"{who} {BY_PROGRAM}: {sender} sent {signal_name(number)}, as pools do; nothing is lost")
+            subject, owner = f"{len(those):,} processes were", "their"
+        sender = f"{owner} parent, process {processes[by]['pid']}," if parent else f"process {processes[by]['pid']}"
+        lines.append(f"{subject} {BY_PROGRAM}: {sender} sent {signal_name(number)}, as pools do; nothing is lost")
     return lines
 
 
-def _where(info: dict[str, Any]) -> dict[int, str]:
-    """The innermost call that the first thread of a process never left: what hung, or waited for what did."""
+def _open_calls(info: dict[str, Any]) -> dict[int, str]:
+    """For each process " in f": the innermost call that its first thread had not left. The process hung or waited there."""
     found: dict[int, str] = {}
     for loc in info["locations"]:
         found.setdefault(loc["process"], loc["open"])
     return {i: f" in {text}" for i, text in found.items() if text}
 
 
-def _most(where: dict[int, str], those: list[int]) -> str:
+def _common_calls(where: dict[int, str], those: list[int]) -> str:
+    """The three most frequent calls in which these processes ended."""
     times: dict[str, int] = {}
     for text in filter(None, map(where.get, those)):
         times[text] = times.get(text, 0) + 1
@@ -135,7 +138,7 @@ def _most(where: dict[int, str], those: list[int]) -> str:
     return f" ({'; '.join(f'{n:,}{text}' for text, n in most)})" if most else ""
 
 
-def _how(p: dict[str, Any]) -> str:
+def _ending(p: dict[str, Any]) -> str:
     if p.get("signal") is not None:
         return f"signal {p['signal']}, {signal_name(p['signal'])}"
     if p.get("status") is not None:
@@ -143,20 +146,21 @@ def _how(p: dict[str, Any]) -> str:
     return "killed, crashed or ended by C code"
 
 
-def sentences(info: dict[str, Any], abrupt: str, most: int) -> list[str]:
-    """Of processes that did not come to the interpreter's end; abrupt: the words for it. More than most are summed up."""
-    processes, where = info["processes"], _where(info)
+def sentences(info: dict[str, Any], abrupt: str, max_lines: int) -> list[str]:
+    """Sentences about processes that did not finalize the interpreter. abrupt: the verb for processes that ended. If there are more
+    than max_lines of a kind, one sentence sums them up."""
+    processes, where = info["processes"], _open_calls(info)
     lines = _by_program(processes)
     others = [i for i, p in enumerate(processes) if p["end"] == "abrupt" and not by_program(p)]
     running = [i for i, p in enumerate(processes) if p["end"] == "running"]
     for those, how, rest in ((others, abrupt, "what was recorded until then"), (running, "", "what it has recorded so far")):
-        if len(those) > most:
+        if len(those) > max_lines:
             text = how or "still run"
             rest = rest.replace("it has", "they have")
-            lines.append(f"{len(those):,} processes {text}{_most(where, those)}; {rest} is here")
+            lines.append(f"{len(those):,} processes {text}{_common_calls(where, those)}; {rest} is here")
             continue
         for i in those:
             p = processes[i]
-            text = f"{how}{where.get(i, '')} ({_how(p)})" if how else f"still runs{where.get(i, '')}"
+            text = f"{how}{where.get(i, '')} ({_ending(p)})" if how else f"still runs{where.get(i, '')}"
             lines.append(f"{rank_and_process(info, i)} {text}; {rest} is here")
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run with --no-finalize has left for later: what it was asked for, and what there is to do."""
+"""The work that a run with --no-finalize left to `spartito finalize`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from spartito.experiments.rundir import write_whole
 if TYPE_CHECKING:
     from typing import Any
 
-KEY = "wanted"  # in experiment.json, until it is done
+KEY = "wanted"  # of experiment.json; removed when all work is done
 
 
 class Wanted:
-    """compress: the raw files; to: names of formats; lines: the patterns of --lines, of which those that took nothing are told."""
+    """The deferred work. pending: there is some. compress: compress the raw files. to: formats to write. lines: patterns of
+    --lines; finalize reports those that matched nothing."""
 
     def __init__(self, directory: str) -> None:
-        """What experiment.json says; nothing where it says nothing, or nothing of sense."""
+        """Reads it from experiment.json. A missing or wrong entry means no work."""
         found = launcher(directory)[0].get(KEY)
         known: dict[str, Any] = found if isinstance(found, dict) else {}
-        self.waits = isinstance(found, dict)
+        self.pending = isinstance(found, dict)
         self.compress = known.get("compress") is True
         self.to, self.lines = (
             [str(word) for word in words] if isinstance(words, list) else [] for words in (known.get("to"), known.get("lines"))
         )
 
 
-def keep(directory: str, wanted: Wanted | None) -> None:
-    """Says in experiment.json what is still to be done (None: nothing); its other keys stay. OSError: it cannot be written."""
+def store(directory: str, wanted: Wanted | None) -> None:
+    """Writes the remaining work (None: nothing) to experiment.json; other keys stay. OSError: the file cannot be written."""
     import json
 
     known, wrong = launcher(directory)
@@ -45,7 +46,7 @@ def keep(directory: str, wanted: Wanted | None) -> None:
 
 
 def refuse_unfinished(directory: str, what: str) -> None:
-    """Refused: somebody still writes the experiment, so that it cannot be what (packed, finalized) yet."""
+    """Refused: a process still writes the experiment. what: "packed" or "finalized", for the message."""
     from spartito._analyse import still_written
 
     names = still_written(directory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The job of a batch system in which this process runs."""
+"""The batch job in which this process runs."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "FLUX_JOB_ID",
 
 
 def batch_job() -> str:
-    """The number of the job of the batch system, or nothing."""
+    """The id of the batch job, or ""."""
     return next(filter(None, (os.environ.get(name, "") for name in JOBS)), "")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summaries that the viewer draws a large trace from, made where a run or a merge ends, so that who opens it need not wait."""
+"""Makes the level-of-detail index of a large trace at the end of a run or of finalize, so that the viewer opens the trace without
+delay."""
 
 from __future__ import annotations
 
@@ -8,18 +9,18 @@ import signal
 
 from spartito.base.messages import complain
 
-TYPE_CHECKING = False  # as in conversion.py
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spartito._analyse import Model
 
-EVENTS = 20_000_000  # below, making them takes about a second when it is opened
-SMALLEST = 1  # bytes of a compressed event; raw ones have 8
+MIN_EVENTS = 20_000_000  # for fewer events the viewer makes the index itself, in about a second
+MIN_EVENT_SIZE = 1  # bytes of a compressed event at least; an uncompressed one has 8
 
 
 def may_be_large(directory: str) -> bool:
-    """Whether the files can hold so many events: to look is cheaper than to load."""
+    """Whether the raw files are large enough for MIN_EVENTS events. This check is cheaper than loading the experiment."""
     total = 0
     try:
         with os.scandir(os.path.join(directory, "raw")) as entries:
@@ -27,12 +28,12 @@ def may_be_large(directory: str) -> bool:
                 total += entry.stat().st_size
     except OSError:
         return False
-    return total >= EVENTS * SMALLEST
+    return total >= MIN_EVENTS * MIN_EVENT_SIZE
 
 
 def is_large(model: Model) -> bool:
     info = model.info()
-    return bool(info["traced"]) and info["events"] >= EVENTS
+    return bool(info["traced"]) and info["events"] >= MIN_EVENTS
 
 
 def _left_out(directory: str, why: str) -> None:
@@ -40,17 +41,18 @@ def _left_out(directory: str, why: str) -> None:
 
 
 def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[], bool] = lambda: True) -> bool:
-    """Whether they are new. Where it fails, a line says why, and nothing else is different. wanted: asked now and then."""
+    """Makes the index, and returns whether it did. An error is printed as one line. The work ends as soon as wanted() returns
+    False, which is called at each progress report."""
     from spartito._analyse import Error
     from spartito.base import progress
 
     def work(progress: Callable[[int, int], None]) -> bool:
-        def told(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             if not wanted():
                 raise KeyboardInterrupt
             progress(done, total)
 
-        return model.sum_up(told)
+        return model.sum_up(on_progress)
 
     try:
         if quiet:
@@ -63,11 +65,12 @@ def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[],
     return False
 
 
-def make_apart(model: Model, directory: str, quiet: bool = False) -> None:
-    """In a process of its own, as it takes memory (some 8 bytes an event) and reads files that others may cut: whatever happens
-    to it, the launcher goes on and ends as the program did. It ends with the launcher, and by Ctrl-C."""
+def make_in_child(model: Model, directory: str, quiet: bool = False) -> None:
+    """Makes the index in a child process. The work takes memory (about 8 bytes for each event) and reads files that another process
+    may truncate, which would end the process with SIGBUS; the launcher must still exit with the status of the program. The child
+    ends when the launcher ends, or by Ctrl-C."""
     before, launcher = signal.getsignal(signal.SIGINT), os.getpid()
-    # until both know what to do with it
+    # until both processes have set their handlers
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
     if not pid:
@@ -92,7 +95,7 @@ def make_apart(model: Model, directory: str, quiet: bool = False) -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """The terminal and the launcher may both have sent it."""
+    """Handles SIGINT in the child. The terminal and the launcher may both send it, so only the first one counts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 

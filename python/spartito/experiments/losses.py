@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What an experiment does not hold, in sentences: losses, abrupt ends, damage. No command leaves them out."""
+"""Sentences about what an experiment lacks: losses, abrupt ends, damage. Every command prints them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from spartito.base.text import count, name, plural, size
 from spartito.experiments import family, sampled
 from spartito.options.settings import uncounted_metric
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
+# key in `lost`, noun, and the end of the sentence
 WORDS = (
     ("events", "trace event", "not recorded"),
     ("paths", "call", "in call paths that were not kept separate"),
@@ -20,12 +21,12 @@ WORDS = (
     ("regions", "function", "whose name was lost"),
     ("unmatched", "event", "lost because its begin or end was missing"),
 )
-NOT_RECORDED = ".error: a process was not recorded"  # in a problem, after the name of the file
+NOT_RECORDED = ".error: a process was not recorded"  # part of a problem, after the name of the file
 ABRUPT = "ended abruptly"  # in a sentence about a process
-INSTEAD = ": the raw files were read instead"  # in a problem of the file `merged`, without which nothing is missing
-NO_LINES = ": no lines of its functions: "  # in a problem, after the name of an object file
+INSTEAD = ": the raw files were read instead"  # ends a problem of the file `merged`; no data are missing then
+NO_LINES = ": no lines of its functions: "  # part of a problem, after the name of an object file
 INCOMPLETE = 4  # exit status: the result is there, but parts of the experiment are damaged or were lost
-MOST = 6  # lines about single processes, before they are summed up
+MAX_LINES = 6  # lines about single processes; more are summed up in one line
 
 
 def _lost(lost: dict[str, int]) -> list[str]:
@@ -44,15 +45,16 @@ def _sum(processes: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def _not_recorded(problems: list[str]) -> list[str]:
-    """Processes in which measuring could not begin; a thousand ranks say the same."""
+    """Processes in which the measurement could not begin. Equal reasons are summed up, as a thousand ranks have the same one."""
     texts = [text.split(NOT_RECORDED, 1)[1] for text in problems if NOT_RECORDED in text]
     lines = []
     for text in dict.fromkeys(texts):
         n = texts.count(text)
-        who = "a process was" if n == 1 else f"{count(n)} processes were"
-        lines.append(f"{who} not recorded{text}")
-    if len(lines) > MOST:
-        lines[MOST:] = [f"{count(len(lines) - MOST)} more reasons for processes not recorded; `spartito info --json` names all"]
+        subject = "a process was" if n == 1 else f"{count(n)} processes were"
+        lines.append(f"{subject} not recorded{text}")
+    if len(lines) > MAX_LINES:
+        more = count(len(lines) - MAX_LINES)
+        lines[MAX_LINES:] = [f"{more} more reasons for processes not recorded; `spartito info --json` names all"]
     return lines
 
 
@@ -61,13 +63,13 @@ def _aborted(info: dict[str, Any]) -> list[str]:
     for i, p in enumerate(info["processes"]):
         if "mpi_aborted" in p["meta"]:
             lines.append(f"{family.rank_and_process(info, i)} called MPI_Abort with code {p['meta']['mpi_aborted']}")
-    if len(lines) > MOST:
-        lines[MOST:] = [f"{count(len(lines) - MOST)} more processes called MPI_Abort"]
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES:] = [f"{count(len(lines) - MAX_LINES)} more processes called MPI_Abort"]
     return lines
 
 
 def _children(processes: list[dict[str, Any]]) -> list[str]:
-    """Children of fork that could not make a file; those of a thousand parents say the same."""
+    """Forked children that could not create a raw file. Equal reasons are summed up."""
     lost: dict[str, int] = {}
     for p in processes:
         if n := p["lost"].get("children", 0):
@@ -77,7 +79,7 @@ def _children(processes: list[dict[str, Any]]) -> list[str]:
 
 
 def _unfollowed(info: dict[str, Any]) -> list[str]:
-    """Without loading what tells of them where there can be none."""
+    """Sentences about children that ran Python and were not measured. The module for them is loaded only if there may be some."""
     started = any(c["process"] is None and c["command"] for c in info.get("children", ()))
     if not started and not any(" run" in p["command"] and "spartito" in p["command"] for p in info["processes"]):
         return []
@@ -87,20 +89,20 @@ def _unfollowed(info: dict[str, Any]) -> list[str]:
 
 
 def _missing(processes: list[dict[str, Any]]) -> list[str]:
-    """What was asked for and could not be recorded; a thousand ranks say the same."""
-    said: dict[str, list[dict[str, Any]]] = {}
+    """Data that the settings ask for and that could not be recorded. Equal sentences of several processes are summed up."""
+    processes_by_text: dict[str, list[dict[str, Any]]] = {}
     for p in processes:
         for key, text in p["meta"].items():
             if key.startswith("missing_"):
-                said.setdefault(text.rstrip(), []).append(p)
+                processes_by_text.setdefault(text.rstrip(), []).append(p)
     return [
-        f"not recorded in {family.who(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
-        for text, those in said.items()
+        f"not recorded in {family.process_name(those[0]) if len(those) == 1 else f'{count(len(those))} processes'}: {text}"
+        for text, those in processes_by_text.items()
     ]
 
 
 def _uncounted(processes: list[dict[str, Any]]) -> list[str]:
-    """Metrics that were asked for but not counted; all processes of a machine say the same."""
+    """Metrics that could not be counted, each once: all processes of a machine have the same ones."""
     lines: dict[str, None] = {}
     for process in processes:
         for text in filter(None, process.get("meta", {}).get("uncounted", "").split("\n")):
@@ -109,10 +111,10 @@ def _uncounted(processes: list[dict[str, Any]]) -> list[str]:
 
 
 def sentences(info: dict[str, Any]) -> list[str]:
-    """One line each, for people and for scripts that look for "lost", "not recorded" and "abrupt"."""
+    """One line for each loss. Scripts may search for the words "lost", "not recorded" and "abrupt"."""
     lines = []
     losing = [p for p in info["processes"] if _lost(p["lost"]) or p.get("lost_reason")]
-    if len(losing) > MOST:
+    if len(losing) > MAX_LINES:
         parts = _lost(_sum(losing)) or ["part of the recording"]
         reasons = ", ".join(sorted({p["lost_reason"] for p in losing if p.get("lost_reason")}))
         lines.append(
@@ -122,10 +124,10 @@ def sentences(info: dict[str, Any]) -> list[str]:
         for p in losing:
             parts = _lost(p["lost"]) or ["part of the recording"]
             why = f" ({p['lost_reason']})" if p.get("lost_reason") else ""
-            lines.append(f"lost in {family.who(p)}: {', '.join(parts)}{why}")
+            lines.append(f"lost in {family.process_name(p)}: {', '.join(parts)}{why}")
     lines += _children(info["processes"])
     lines += _unfollowed(info)
-    lines += family.sentences(info, ABRUPT, MOST)
+    lines += family.sentences(info, ABRUPT, MAX_LINES)
     lines += _aborted(info)
     lines += _missing(info["processes"])
     lines += sampled.missing(info)
@@ -133,25 +135,25 @@ def sentences(info: dict[str, Any]) -> list[str]:
     lines += _not_recorded(info["problems"])
     lines += [text for text in info["problems"] if NO_LINES in text]
     damage = [text for text in info["problems"] if NOT_RECORDED not in text and NO_LINES not in text]
-    lines += [f"damaged: {text}" for text in damage[:MOST]]
-    if len(damage) > MOST:
-        lines.append(f"damaged: {plural(len(damage) - MOST, 'more location')}; `spartito info --json` names all")
+    lines += [f"damaged: {text}" for text in damage[:MAX_LINES]]
+    if len(damage) > MAX_LINES:
+        lines.append(f"damaged: {plural(len(damage) - MAX_LINES, 'more location')}; `spartito info --json` names all")
     return lines
 
 
 def _lacks_parts(info: dict[str, Any], directory: str) -> bool:
-    """Threads, children or ranks that should be here, or what came after the end of a sampler."""
+    """Whether threads, children or ranks are missing, or the time after a sampler was killed."""
     from spartito.experiments.ranks import read
 
     known = read(directory)
-    return (known is not None and "." in known.roll) or any(
+    return (known is not None and "." in known.census) or any(
         p["lost"].get("threads") or p["lost"].get("children") or "sample_ended" in p["meta"] for p in info["processes"]
     )
 
 
 def not_whole(info: dict[str, Any], directory: str) -> str:
-    """Why the times are not those of a whole run, behind its name; empty: they are. Calls that are counted as their caller's and
-    trace events do not matter, nor do processes that the program itself ended."""
+    """Why the times are not those of a whole run, as the end of a sentence about it; empty: they are. Losses that do not change
+    times are ignored: calls that count as their caller's, trace events, and processes that the program itself ended."""
     from spartito.experiments.description import launcher
 
     if any(NO_LINES not in text for text in info["problems"]) or _lacks_parts(info, directory):
@@ -163,7 +165,7 @@ def not_whole(info: dict[str, Any], directory: str) -> str:
 
 
 def spans(numbers: list[int]) -> str:
-    """0-3, 7"""
+    """The numbers as text: "0-3, 7"."""
     parts: list[list[int]] = []
     for n in sorted(numbers):
         if parts and parts[-1][1] == n - 1:
@@ -178,7 +180,7 @@ def _ranks(numbers: list[int], of: str, one: str, more: str) -> str:
 
 
 def of_ranks(directory: str) -> list[str]:
-    """How the ranks of a job ended, and which of them are not here; nothing where all is well."""
+    """Sentences about ranks of a job that a signal ended, that did not end, or that are not in the experiment."""
     from spartito.experiments.ranks import read
 
     known = read(directory)
@@ -196,7 +198,7 @@ def of_ranks(directory: str) -> list[str]:
     if open_:
         one, more = "its launcher was killed, or still runs", "their launchers were killed, or still run"
         lines.append(_ranks(open_, of, f"did not end: {one}", f"did not end: {more}"))
-    absent = [i for i, letter in enumerate(known.roll) if letter == "."]
+    absent = [i for i, letter in enumerate(known.census) if letter == "."]
     if absent:
         why = "in this experiment: not measured, or started where its directory cannot be seen"
         lines.append(_ranks(absent, of, f"is not {why}", f"are not {why}"))
@@ -209,15 +211,18 @@ def _signal(number: int) -> str:
 
 
 def ending(known: dict[str, Any]) -> str:
-    """How the program ended, if not by itself. known: experiment.json; empty when that says nothing, or of_ranks() more."""
+    """The signal that ended the program, as a sentence; empty: no signal did, or of_ranks() reports it. known: content of
+    experiment.json."""
     number = None if "ranks" in known else known.get("signal")
     return f"the program was ended by {_signal(number)}" if isinstance(number, int) else ""
 
 
 def is_incomplete(info: dict[str, Any], directory: str, problem: str = "") -> bool:
-    """Whether sentences() says that something was lost, not recorded at all, or is damaged: a result of it is not the whole. Not so
-    for a program that was killed, of which all is there up to then, nor for what could not be counted or looked up, nor for ends
-    without a begin, as a region has that is left in another function than it was entered in. problem: that of experiment.json."""
+    """Whether data of the experiment were lost, not recorded or damaged, so that a result is not complete.
+
+    These cases count as complete: a program that was killed, as all data up to then are there; metrics and names that were not
+    available; leave events without an enter event, which a region has that is left in another function. problem: damage of
+    experiment.json."""
     return (
         bool(problem)
         or any(NO_LINES not in text and INSTEAD not in text for text in info["problems"])
@@ -227,7 +232,8 @@ def is_incomplete(info: dict[str, Any], directory: str, problem: str = "") -> bo
 
 
 def say_all(info: dict[str, Any], directory: str, named: bool = False) -> int:
-    """Prints what was lost. named: with the directory, for a command with several. Returns the exit status: 0, or INCOMPLETE."""
+    """Prints all losses. named: with the directory, for a command that reads several experiments. Returns the exit status: 0 or
+    INCOMPLETE."""
     from spartito.base.messages import complain
     from spartito.experiments.description import launcher
 

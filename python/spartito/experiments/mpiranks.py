@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether mpiexec started this very command in several ranks, and what they need to talk through MPI."""
+"""Finds out whether mpiexec started this command in several ranks, and the libraries with which they communicate."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from spartito.experiments import world
 WRAPPERS = {"openmpi": "spartito_mpi_openmpi.so", "mpich": "spartito_mpi_mpich.so"}
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 LIBRARIES = {"openmpi": ("libmpi.so.40", "libmpi.so"), "mpich": ("libmpich.so.12", "libmpi.so.12")}
-LAUNCHERS = ("mpi", "orte", "prte", "hydra", "slurmstepd")  # how names of processes that start ranks begin
-BETWEEN = ("sh", "bash", "dash", "zsh", "ksh", "env", "nice", "time", "timeout", "taskset", "numactl")
+LAUNCHERS = ("mpi", "orte", "prte", "hydra", "slurmstepd")  # name prefixes of processes that start ranks
+# programs that may be between the launcher and this process
+INTERMEDIATES = ("sh", "bash", "dash", "zsh", "ksh", "env", "nice", "time", "timeout", "taskset", "numactl")
 
 
 class Ranks:
-    """The ranks that all run this command."""
+    """The ranks that run this command together, and the place of this process among them."""
 
     __slots__ = ("job", "libraries", "rank", "size", "wrappers")
 
@@ -26,19 +27,20 @@ class Ranks:
         self.job = job
         self.rank = job.rank
         self.size = job.size
-        self.wrappers = wrappers  # path
-        self.libraries = libraries  # names of the MPI's own, one of which is there
+        self.wrappers = wrappers  # path of the wrapper library
+        self.libraries = libraries  # names of the MPI library, one of which is installed
 
 
 def _started_by_launcher() -> bool:
-    """A program that is a rank may run a command of ours, which has its variables and is no rank."""
+    """Whether a launcher of ranks started this process. The variables alone do not show it: a rank may start this command, which
+    inherits its variables and is not a rank."""
     pid = os.getppid()
     try:
-        for _ in range(world.FAR):
+        for _ in range(world.MAX_DEPTH):
             name, parent, _start = world.process(pid)
             if name.startswith(LAUNCHERS):
                 return True
-            if name not in BETWEEN:
+            if name not in INTERMEDIATES:
                 return False
             pid = parent
     except (OSError, ValueError, IndexError):
@@ -47,18 +49,19 @@ def _started_by_launcher() -> bool:
 
 
 def find() -> Ranks | None:
-    """None: this process is alone. Refused: it is not, and Spartito was built without this MPI."""
+    """The ranks of this command; None: it is a single process. Refused: there are several ranks, and Spartito was built without
+    this MPI library."""
     job = world.find(sys.argv)
     if not job or not _started_by_launcher():
         return None
-    there = [kind for kind, name in WRAPPERS.items() if os.path.exists(os.path.join(package.DIRECTORY, name))]
+    available = [kind for kind, name in WRAPPERS.items() if os.path.exists(os.path.join(package.DIRECTORY, name))]
     kind = {"openmpi": "openmpi", "hydra": "mpich"}.get(job.manager)
     if kind is None:
         likely = "openmpi" if "PMIX_RANK" in os.environ else "mpich"
-        kind = likely if likely in there or not there else there[0]
-    if kind not in there:
+        kind = likely if likely in available or not available else available[0]
+    if kind not in available:
         if job.rank:
-            job.let_speak()
+            job.wait_for_report()
             raise SystemExit(1)
         raise Refused(f"Spartito was built without {NAMES[kind]}: start it without mpiexec")
     return Ranks(job, os.path.join(package.DIRECTORY, WRAPPERS[kind]), LIBRARIES[kind])

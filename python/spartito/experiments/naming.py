@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from spartito.options.table import Usage
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
 
 
 def rank_number(info: dict[str, Any], process: int) -> int | None:
-    """The number by which a user names the rank of a process: ranks of a second MPI_COMM_WORLD are counted on behind those of the
-    first. None: it did not begin MPI."""
+    """The rank of a process in the experiment. Ranks of a second MPI_COMM_WORLD are numbered after those of the first one. None:
+    the process did not initialize MPI."""
     p = info["processes"][process]
     if p["rank"] is None:
         return None
@@ -21,8 +21,8 @@ def rank_number(info: dict[str, Any], process: int) -> int | None:
 
 
 def rank_names(info: dict[str, Any]) -> list[str]:
-    """What tables call the processes: by the number of the rank; "process 3" where there is none, or one before has it already,
-    which only a damaged file says."""
+    """The names of processes in tables: the rank, or "process 3" without a rank. A damaged file may contain a rank twice; then the
+    second process also gets the name "process N"."""
     names: dict[str, None] = {}
     for i in range(len(info["processes"])):
         number = rank_number(info, i)
@@ -31,13 +31,13 @@ def rank_names(info: dict[str, Any]) -> list[str]:
 
 
 def title(info: dict[str, Any], process: int) -> str:
-    """What a process is called."""
+    """The title of a process: "rank 1, process 123 on host"."""
     p, number = info["processes"][process], rank_number(info, process)
     return f"process {p['pid']} on {p['host']}" if number is None else f"rank {number}, process {p['pid']} on {p['host']}"
 
 
 def chosen(info: dict[str, Any], values: dict[str, object]) -> int:
-    """The index of the process that --process or --rank names, -1 where neither is given. Usage: there is no such one."""
+    """The index of the process that --process or --rank selects; -1: neither is given. Usage: there is no such process."""
     if "process" in values and "rank" in values:
         raise Usage("--process and --rank do not go together")
     if "process" in values:

@@ -5,7 +5,8 @@
     zstd              a tar archive: regular files below one directory, the last one SHA256SUMS with the digests of all others
     skippable frame   the SHA-256 of every byte before this frame
 
-A file is read in two passes, of which the first finds out whether it is whole; nothing in it is trusted then either."""
+Unpacking reads the file twice: the first pass checks the digest of the whole file.
+The second pass still checks every name and size, as anyone can compute a digest."""
 
 from __future__ import annotations
 
@@ -32,24 +33,25 @@ if TYPE_CHECKING:
 SUMS = "SHA256SUMS"
 VERSION = 1
 KEY = "spartito pack"
-HEAD, FOOT = 0x184D2A50, 0x184D2A51  # magic numbers of skippable frames
+HEAD, FOOT = 0x184D2A50, 0x184D2A51  # magic numbers of the first and the last skippable frame
 FRAME = struct.Struct("<II")  # magic, length
 DIGEST = hashlib.sha256().digest_size
-LONGEST_HEAD = 4096  # bytes
-BLOCK = 512  # bytes; of tar
+MAX_HEAD = 4096  # bytes of the first frame's content
+BLOCK = 512  # bytes of a tar block
 PIECE = 1 << 20  # bytes read at once
-DEEPEST, LONGEST_NAME = 16, 255  # directories; bytes of one part of a path
-LONGEST_SUMS = 1 << 30  # bytes
-LAST_TIME = 1 << 40  # seconds before and after 1970 that a file may have been changed at
-# What a packed file may become: so many times its size, or so many bytes, which a small one may. Experiments become 5 to 100 times
-# as large. Each file counts as FILE bytes more, as an empty one takes room as well.
-MOST_GROWTH, ALWAYS_ALLOWED = 2000, 256 << 20
-FILE = 4096
-LARGEST = 1 << 62  # bytes that one can say it becomes
+MAX_DEPTH, MAX_NAME = 16, 255  # parts of a path; bytes of one part
+MAX_SUMS = 1 << 30  # bytes of SHA256SUMS
+MAX_TIME = 1 << 40  # maximum of a modification time, in seconds before or after 1970
+# Limits against decompression bombs: a packed file may unpack to MAX_GROWTH times its size, or to ALWAYS_ALLOWED bytes if that is
+# more. Experiments unpack to 5 to 100 times the size. Each file counts as FILE_BYTES bytes more, as even an empty file takes disk
+# space.
+MAX_GROWTH, ALWAYS_ALLOWED = 2000, 256 << 20
+FILE_BYTES = 4096
+MAX_DECLARED = 1 << 62  # maximum of the numbers in the first frame
 
 
 class Member:
-    """A file of the experiment. name: its path in it, with slashes."""
+    """A file of the experiment. name: path relative to the experiment directory, with slashes."""
 
     def __init__(self, name: str, size: int, changed: float) -> None:
         self.name = name
@@ -57,8 +59,8 @@ class Member:
         self.changed = changed  # seconds since 1970
 
 
-def is_one(path: str) -> bool:
-    """Whether a regular file begins as ours do."""
+def is_packed(path: str) -> bool:
+    """Whether the path is a regular file that begins like a packed experiment."""
     try:
         with regular.opened(path) as f:
             start = f.read(FRAME.size + len(KEY) + 2)
@@ -71,7 +73,8 @@ def is_one(path: str) -> bool:
 
 
 def members(directory: str) -> tuple[list[Member], list[str]]:
-    """Its regular files, in order; and sentences about what is left out. OSError: it cannot be looked through."""
+    """The regular files of an experiment, sorted, and a text about each file that is left out. OSError: a directory cannot be
+    read."""
     found, left_out = [], []
 
     def failed(e: OSError) -> None:
@@ -94,11 +97,11 @@ def members(directory: str) -> tuple[list[Member], list[str]]:
 
 
 def _fault(name: str) -> str:
-    """What is wrong with a path inside an experiment; nothing, if nothing is."""
+    """What is wrong with a relative path in an experiment; empty: it is valid."""
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts):
         return "leads out of it"
-    if len(parts) > DEEPEST or any(len(os.fsencode(part)) > LONGEST_NAME for part in parts):
+    if len(parts) > MAX_DEPTH or any(len(os.fsencode(part)) > MAX_NAME for part in parts):
         return "is too long"
     if not name.isprintable() or "\\" in name or any(0xD800 <= ord(c) < 0xE000 for c in name):
         return "has a name that not every machine can take"
@@ -106,9 +109,9 @@ def _fault(name: str) -> str:
 
 
 def _header(name: str, size: int, changed: float) -> bytes:
-    """A block of tar. ValueError: the name does not fit."""
+    """The tar header block of a file. ValueError: the name is too long."""
     info = tarfile.TarInfo(name)
-    info.size, info.mtime = size, min(max(int(changed), -LAST_TIME), LAST_TIME)
+    info.size, info.mtime = size, min(max(int(changed), -MAX_TIME), MAX_TIME)
     short = len(name.encode()) <= tarfile.LENGTH_NAME
     block = info.tobuf(tarfile.GNU_FORMAT if short else tarfile.USTAR_FORMAT)
     if len(block) != BLOCK:
@@ -117,6 +120,8 @@ def _header(name: str, size: int, changed: float) -> bytes:
 
 
 class _Writer:
+    """Writes a packed file, and computes the digest of all bytes written."""
+
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
         self.digest = hashlib.sha256()
@@ -143,8 +148,9 @@ def _compressor() -> _analyse.Compressor:
 
 
 def pack(directory: str, path: str, force: bool, progress: Progress) -> tuple[int, int, list[str]]:
-    """Writes it whole or not at all, and over another one only with force: that may be all there is of an experiment. Bytes before
-    and after, and sentences about what is not in it. Refused, OSError."""
+    """Writes the packed file, complete or not at all. force: replace an existing file; without it that is refused, as the file may
+    be the only copy of an experiment. Returns the bytes before and after, and a text about each file that is left out. Refused,
+    OSError: it cannot be written."""
     if not force and os.path.lexists(path):
         raise Refused(f"{path} already exists: name another file with -o, or give --force")
     files, left_out = members(directory)
@@ -165,21 +171,23 @@ def pack(directory: str, path: str, force: bool, progress: Progress) -> tuple[in
 
 
 def _as_made(path: str, rights: int) -> None:
-    """With the rights that something new has, and not those of something temporary."""
+    """Sets the permissions that the umask gives to a new file or directory. tempfile creates them with more restrictive
+    permissions."""
     umask = os.umask(0o22)
     os.umask(umask)
     os.chmod(path, rights & ~umask)
 
 
 def _put(new: str, path: str, force: bool) -> None:
-    """In the place of path; without force not of one that was made meanwhile, where the file system tells."""
+    """Renames the new file to `path`. Without force, a file that another process created meanwhile is not replaced, if the file
+    system has hard links. Refused: such a file exists."""
     if not force:
         try:
             os.link(new, path)
         except FileExistsError:
             raise Refused(f"{path} already exists, made by another process at the same time: give --force") from None
         except OSError:
-            pass  # no hard links there
+            pass  # the file system has no hard links
         else:
             os.unlink(new)
             return
@@ -226,12 +234,13 @@ def _copy(out: _Writer, path: str, size: int, progress: Progress, before: int, t
 
 
 class _Damaged(Exception):
-    """What is wrong, as the end of a sentence."""
+    """A packed file is damaged or suspicious. str() is the end of a sentence about it."""
 
 
 def unpack(path: str, directory: str, progress: Progress, limit: int = ALWAYS_ALLOWED) -> tuple[int, int]:
-    """Makes the directory, whole or not at all; the number of its files and their bytes. limit: bytes that any packed file may
-    become, beyond which it must not grow by more than MOST_GROWTH; 0: none. Refused, OSError."""
+    """Unpacks into a new directory, complete or not at all. Returns the number of files and their bytes. limit: total size in bytes
+    up to which MAX_GROWTH does not apply; 0: no limit at all. Refused: the file is damaged, too large or no packed experiment.
+    OSError: it cannot be read, or the directory cannot be written."""
     if os.path.lexists(directory):
         raise Refused(f"{directory} already exists: name another directory with -o")
     if not hasattr(_analyse, "Decompressor"):
@@ -259,16 +268,17 @@ def unpack(path: str, directory: str, progress: Progress, limit: int = ALWAYS_AL
 
 
 def _check(f: BinaryIO, limit: int) -> tuple[int, int, int, int]:
-    """Where the archive begins and ends, and how many files of how many bytes are in it. limit: see unpack()."""
+    """Checks the digest and the declared size. Returns the offsets of the begin and the end of the archive, the number of files and
+    their bytes. limit: as for unpack()."""
     magic, length = _frame(f.read(FRAME.size))
-    if magic != HEAD or length > LONGEST_HEAD:
+    if magic != HEAD or length > MAX_HEAD:
         raise _Damaged("not a packed experiment")
-    files, total = _announced(f.read(length))
+    files, total = _parse_head(f.read(length))
     begin, size = f.tell(), os.fstat(f.fileno()).st_size
-    if limit and total + files * FILE > max(limit, size * MOST_GROWTH):
+    if limit and total + files * FILE_BYTES > max(limit, size * MAX_GROWTH):
         raise _Damaged(
             f"refused: {text.size(size)} that become {text.size(total)} in {text.plural(files, 'file')} "
-            "are more than an experiment has; if you know where it is from: spartito unpack --any-size"
+            "are more than an experiment has; if you trust its origin: spartito unpack --any-size"
         )
     end = size - FRAME.size - DIGEST
     digest = hashlib.sha256()
@@ -288,21 +298,22 @@ def _frame(data: bytes) -> tuple[int, int]:
     return FRAME.unpack(data) if len(data) == FRAME.size else (0, 0)
 
 
-def _announced(told: bytes) -> tuple[int, int]:
+def _parse_head(data: bytes) -> tuple[int, int]:
+    """The number of files and of bytes that the first frame declares."""
     try:
-        head = json.loads(told)
+        head = json.loads(data)
         version, files, total = head[KEY], head["files"], head["bytes"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _Damaged("not a packed experiment") from None
     if version != VERSION:
         raise _Damaged(f"packed by a newer Spartito: version {version!r:.20}, and this one reads {VERSION}")
-    if type(files) is not int or type(total) is not int or not (1 <= files <= LARGEST and 0 <= total <= LARGEST):
+    if type(files) is not int or type(total) is not int or not (1 <= files <= MAX_DECLARED and 0 <= total <= MAX_DECLARED):
         raise _Damaged("damaged: it does not say how much is in it")
     return files, total
 
 
 class _Reader:
-    """The archive, decompressed in pieces."""
+    """Reads the decompressed archive piece by piece."""
 
     def __init__(self, f: BinaryIO, begin: int, end: int) -> None:
         self.file = f
@@ -318,7 +329,7 @@ class _Reader:
         self.zstd.feed(data)
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """So many bytes."""
+        """The next `size` bytes."""
         while size:
             piece = self.zstd.take(min(size, PIECE))
             if not piece:
@@ -361,11 +372,11 @@ def _read(r: _Reader, directory: str, files: int, total: int, progress: Progress
         sums[name] = _extract(r, directory, member.size, name, member.changed)
         done += member.size
         progress(done, total)
-    if member.size > min(LONGEST_SUMS, sum(len(name.encode()) + 2 * DIGEST + 3 for name in sums)):
+    if member.size > min(MAX_SUMS, sum(len(name.encode()) + 2 * DIGEST + 3 for name in sums)):
         raise _Damaged("damaged: its list of digests is too long")
-    told = b"".join(r.pieces(member.size))
+    sums_file = b"".join(r.pieces(member.size))
     r.skip_padding(member.size)
-    if told != "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode():
+    if sums_file != "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode():
         raise _Damaged("damaged: a file in it is not what was packed")
     if r.block() + r.block() != bytes(2 * BLOCK) or not r.at_end() or len(sums) != files or done != total:
         raise _Damaged("damaged: it does not end as it should")
@@ -378,7 +389,7 @@ def _member(block: bytes) -> Member:
         raise _Damaged("damaged: the archive in it is no tar file") from None
     if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.size < 0:
         raise _Damaged(f"refused: {info.name!r} is no file")
-    if not -LAST_TIME <= info.mtime <= LAST_TIME:
+    if not -MAX_TIME <= info.mtime <= MAX_TIME:
         raise _Damaged(f"refused: {info.name!r} has a time that no file has")
     return Member(info.name, info.size, info.mtime)
 
@@ -401,7 +412,7 @@ def _extract(r: _Reader, directory: str, size: int, name: str, changed: float) -
 
 
 def written(directory: str, path: str, force: bool) -> tuple[int, int, list[str]]:
-    """pack() with a bar where someone looks."""
+    """pack() with a progress bar. Refused: the file cannot be written."""
     try:
         title = f"packing {os.path.basename(directory)}"
         return progress.with_bar(title, lambda progress: pack(directory, path, force, progress))
@@ -410,7 +421,7 @@ def written(directory: str, path: str, force: bool) -> tuple[int, int, list[str]
 
 
 def unpacked(path: str, directory: str, limit: int = ALWAYS_ALLOWED) -> tuple[int, int]:
-    """unpack() with a bar where someone looks."""
+    """unpack() with a progress bar. Refused: it failed."""
     try:
         title = f"unpacking {os.path.basename(path)}"
         return progress.with_bar(title, lambda progress: unpack(path, directory, progress, limit))
@@ -419,6 +430,6 @@ def unpacked(path: str, directory: str, limit: int = ALWAYS_ALLOWED) -> tuple[in
 
 
 def _not_written(path: str, e: OSError) -> Refused:
-    """Until it is there it has another name, which tells nobody anything."""
+    """The error for the user. It names `path` instead of the temporary file or directory beside it."""
     name = str(e.filename or path)
     return Refused(f"{path if os.path.abspath(name).startswith(os.path.abspath(path)) else name}: {reason(e)}")

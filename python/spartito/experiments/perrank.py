@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito convert --per-rank`: a file for each rank, called as those that a program writes by hand, cpu_0.prof, cpu_1.prof …;
-a process without a rank has its number in `spartito info` in its name: process_2.prof."""
+"""`spartito convert --per-rank`: writes one file for each rank. The names are those that MPI programs with cProfile commonly use:
+cpu_0.prof, cpu_1.prof … The file of a process without a rank has the number from `spartito info` in its name: process_2.prof."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-PARTS = 1000  # of the progress bar, for each file
+PARTS = 1000  # steps of the progress bar for each file
 
 
 def stems(info: dict[str, Any]) -> list[str]:
-    """Names of the files, without a suffix."""
+    """Names of the files without a suffix, one for each process."""
     return ["cpu_" + name if name.isdigit() else name.replace(" ", "_") for name in rank_names(info)]
 
 
 def convert(model: Model, formats: list[Format], path: str) -> int:
-    """Writes the new directory `path`, complete or not at all; how many files. Refused: it cannot be written."""
+    """Writes the new directory `path`, complete or not at all. Returns the number of files. Refused: it cannot be written."""
     info = model.info()
     for f in formats:
         if not f.merges:
@@ -48,8 +48,8 @@ def convert(model: Model, formats: list[Format], path: str) -> int:
         try:
             os.rename(part, path)
         except OSError as e:
-            there = "already exists, made by another meanwhile: name another with -o"
-            raise Refused(f"{path} {there}" if os.path.lexists(path) else f"{path}: {reason(e)}") from None
+            reason_text = "already exists, made by another meanwhile: name another with -o"
+            raise Refused(f"{path} {reason_text}" if os.path.lexists(path) else f"{path}: {reason(e)}") from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -61,9 +61,9 @@ def _write(model: Model, formats: list[Format], part: str, names: list[str], pro
     for number, name in enumerate(names):
         for f in formats:
 
-            def tell(now: int, of: int, before: int = done) -> None:
+            def report(now: int, of: int, before: int = done) -> None:
                 progress(before * PARTS + now * PARTS // max(of, 1), files * PARTS)
 
-            model.convert(f.name, os.path.join(part, name + f.suffix), process=number, progress=tell)
+            model.convert(f.name, os.path.join(part, name + f.suffix), process=number, progress=report)
             done += 1
             progress(done * PARTS, files * PARTS)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launchers of one parallel job that share an experiment: which rank this one is, and the file `ranks` in the
-directory, where each has a place and says how its program ended.
+"""Coordinates the launchers of a parallel job that write one experiment. mpiexec starts one launcher for each rank. Each of them
+has an entry in the file `ranks` of the experiment directory, in which it notes how its program ended.
 
-`ranks` is text of fixed places, so that ranks on several machines write without each other:
+The entries of this text file have fixed positions, so that ranks on several machines can write at the same time:
 
     one line, 512 bytes    spartito-ranks 1 SIZE MANAGER TIME KEY
-    one line, SIZE + 1     a letter for each rank: . has not come, j has joined, e has ended
-    SIZE lines, 160 bytes  RANK PID START HOST TIME STATUS; START as in /proc/PID/stat, STATUS as of waitpid, - before,
+    one line, SIZE + 1     the rank census, a letter for each rank: . has not joined, j has joined, e has ended
+    SIZE lines, 160 bytes  RANK PID START HOST TIME STATUS; START as in /proc/PID/stat; STATUS is a wait status, - before the end,
                            ? of a program that measured itself
 
-Whoever has joined holds a shared lock on it until he ends: the last one is the one who gets it alone, whatever became
-of the others."""
+Each launcher that has joined holds a shared lock on the file until it ends. A launcher that can acquire the exclusive lock is
+therefore the last one, and writes the summary. The kernel releases the lock of a launcher that is killed."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ if TYPE_CHECKING:
     from spartito.experiments.world import World
 
 FILE = "ranks"
-HEAD, PLACE = 512, 160  # bytes
-MOST_RANKS = 1 << 24  # that a file may have
-LONGEST_TOLD = 1 << 16  # bytes of the file by which a name is agreed upon
-WAITED = 5.0  # seconds after the directory was made in which ranks that have not come are waited for
-YOUNG, FRESH = 600.0, 60.0  # seconds for which ranks may join: with a key that is the job's own, with another
-MEETING = 10.0  # seconds after which someone who has not said what it has to, as the name of the directory, never will
-UNLOCKED = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # a file system without locks
+HEAD, PLACE = 512, 160  # bytes of the first line, and of an entry
+MAX_RANKS = 1 << 24  # in a file; a larger number means damage
+MAX_NAME_FILE = 1 << 16  # bytes of the meeting file, which contains the name of the experiment directory
+JOIN_TIMEOUT = 5.0  # seconds after the creation of the directory for which the last launcher waits for ranks that have not joined
+JOIN_PERIOD, WEAK_JOIN_PERIOD = 600.0, 60.0  # seconds in which ranks may join: if the key identifies the job, and if it is weak
+MEETING_TIMEOUT = 10.0  # seconds; a rank that has not written an expected file by then was probably killed
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # errors of flock() on a file system without locks
 
 
 class Place:
-    """What `ranks` says of one rank."""
+    """The entry of one rank in the file `ranks`."""
 
     __slots__ = ("ended", "host", "pid", "rank", "started", "status", "time")
 
     def __init__(self, line: str) -> None:
-        """ValueError: there is nothing."""
-        rank, pid, started, self.host, moment, status = line.split()
-        self.rank, self.pid, self.started, self.time = int(rank), int(pid), int(started), float(moment)
+        """ValueError: the line is empty or damaged."""
+        rank, pid, started, self.host, joined, status = line.split()
+        self.rank, self.pid, self.started, self.time = int(rank), int(pid), int(started), float(joined)
         self.ended = status != "-"
-        self.status = int(status) if status not in "-?" else None  # as of waitpid; None: not known
+        self.status = int(status) if status not in "-?" else None  # wait status; None: not known
 
 
 class Ranks:
-    """The content of a file `ranks`."""
+    """The content of the file `ranks`. census: a letter for each rank."""
 
     def __init__(self, text: bytes) -> None:
-        """ValueError: that is not what it is."""
+        """ValueError: the text is not such a file."""
         words = text[:HEAD].decode("ascii", "replace").split()
         if len(text) < HEAD or words[:2] != ["spartito-ranks", "1"] or len(words) != 6:
             raise ValueError("not a list of ranks")
         self.size, self.manager, self.time, self.key = int(words[2]), words[3], float(words[4]), words[5]
-        if not 0 <= self.size <= MOST_RANKS:
+        if not 0 <= self.size <= MAX_RANKS:
             raise ValueError("not a number of ranks")
-        self.roll = text[HEAD : HEAD + self.size].decode("ascii", "replace").replace("\0", ".").ljust(self.size, ".")
+        self.census = text[HEAD : HEAD + self.size].decode("ascii", "replace").replace("\0", ".").ljust(self.size, ".")
         self.places: list[Place] = []
         for line in text[HEAD + self.size + 1 :].decode("utf-8", "surrogateescape").split("\n"):
             try:
@@ -70,15 +70,15 @@ class Ranks:
 
 
 def read(directory: str) -> Ranks | None:
-    """What the file in an experiment says; None: there is none."""
+    """The file `ranks` of an experiment; None: it is missing or damaged."""
     try:
-        return Ranks(regular.content(os.path.join(directory, FILE), HEAD + MOST_RANKS * (PLACE + 1) + 1))
+        return Ranks(regular.content(os.path.join(directory, FILE), HEAD + MAX_RANKS * (PLACE + 1) + 1))
     except (OSError, ValueError):
         return None
 
 
 def started(pid: int) -> int:
-    """When a process of this machine started, in ticks since the machine did; 0: there is none."""
+    """The start time of a process of this machine, in clock ticks since boot; 0: there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as f:
             return int(f.read().rpartition(b")")[2].split()[19])
@@ -87,7 +87,7 @@ def started(pid: int) -> int:
 
 
 def _complete(path: str, write: bytes) -> None:
-    """A new file. FileExistsError: there is one."""
+    """Creates a new file with this content. FileExistsError: it exists."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         os.write(fd, write)
@@ -96,26 +96,26 @@ def _complete(path: str, write: bytes) -> None:
 
 
 class Crew:
-    """This launcher's part in an experiment that several ranks write."""
+    """This launcher as one of the ranks that write an experiment together."""
 
     def __init__(self, path: str, world: World, launched: bool) -> None:
         self.path = path
-        self.launched = launched  # else the program may begin to measure itself at any time
+        self.launched = launched  # False: the program measures itself, and may begin at any time
         self.world = world
-        self.fd = -1  # of `ranks`, with the lock
+        self.fd = -1  # file descriptor of `ranks`, which holds the lock
         self.locks = True  # the file system has locks
-        self.holds = False  # the shared lock
-        self.first = False  # made the file
+        self.holds = False  # holds the shared lock
+        self.first = False  # created the file `ranks`
         self.time = time.time()
-        self.meeting = ""  # the file by which the name of the directory was agreed upon
+        self.meeting = ""  # path of the meeting file; "": the user named the directory
         if not launched:
-            os.register_at_fork(after_in_child=self.close)  # the lock is this process's alone
+            os.register_at_fork(after_in_child=self.close)  # a forked child must not hold the lock
 
     # ---- joining ----
 
     def begin(self) -> bool:
-        """Makes the file, or takes the place of this rank in it; False: it is another job's, or this rank was here.
-        OSError: it cannot be written."""
+        """Creates the file `ranks` or opens it, and writes the entry of this rank. False: the file belongs to another job, or this
+        rank has joined before. OSError: it cannot be written."""
         file = os.path.join(self.path, FILE)
         if not os.path.exists(file):
             if any(name not in ("raw", FILE) for name in os.listdir(self.path)) and not os.path.exists(file):
@@ -129,39 +129,44 @@ class Crew:
             except FileExistsError:
                 pass
         self.fd = os.open(file, os.O_RDWR)
-        if self._mine() and self._take():
+        if self._is_same_job() and self._take_place():
             return True
         self.close()
         return False
 
-    def _roll(self) -> Ranks:
-        """The file without its places."""
+    def _read_head(self) -> Ranks:
+        """The file without its entries: its first line and the census."""
         return Ranks(os.pread(self.fd, HEAD + self.world.size, 0))
 
-    def _mine(self) -> bool:
-        until = time.monotonic() + MEETING  # the one who made the file writes its first line at once, if it gets to run
+    def _is_same_job(self) -> bool:
+        """Whether the file is of this job and recent, and this rank has not joined yet."""
+        # the rank that created the file may not have written its first line yet
+        until = time.monotonic() + MEETING_TIMEOUT
         while True:
             try:
-                found = self._roll()
+                found = self._read_head()
                 break
             except ValueError:
                 if time.monotonic() > until:
                     return False
                 time.sleep(0.001)
         self.time = found.time
-        old = time.time() - found.time > (FRESH if self.world.weak else YOUNG) and (self.launched or self.world.weak)
+        age = time.time() - found.time
+        old = age > (WEAK_JOIN_PERIOD if self.world.weak else JOIN_PERIOD) and (self.launched or self.world.weak)
         same = found.size == self.world.size and found.key == self.world.key
-        return same and not old and found.roll[self.world.rank] == "."
+        return same and not old and found.census[self.world.rank] == "."
 
-    def _take(self) -> bool:
+    def _take_place(self) -> bool:
+        """Writes the entry of this rank and acquires the shared lock. False: another process has the place of this rank."""
         if self.world.weak:
-            # two jobs may have this key; whoever makes this file first has the place
+            # two jobs may have the same weak key; the process that creates this file first gets the place
             claim = os.path.join(self.path, f".rank-{self.world.rank}")
             try:
                 _complete(claim, b"")
             except FileExistsError:
                 return False
-            if self._roll().roll[self.world.rank] != ".":  # somebody took it since this one looked, and gave up the claim
+            # since _is_same_job(), another process may have taken the place and removed its claim
+            if self._read_head().census[self.world.rank] != ".":
                 os.unlink(claim)
                 return False
         self._lock_shared()
@@ -186,16 +191,16 @@ class Crew:
         try:
             fcntl.flock(self.fd, how | fcntl.LOCK_NB)
         except OSError as e:
-            self.locks = e.errno not in UNLOCKED
+            self.locks = e.errno not in NO_LOCKS
             return False
         return True
 
     def _lock_shared(self) -> None:
         import fcntl
 
-        # one who waits for others holds it alone for a moment, however long that takes on a busy machine; nobody writes the
-        # summary, for which it is held for long, while this rank is waited for
-        until = time.monotonic() + max(0.25, min(WAITED, self.time + WAITED - time.time()))
+        # A launcher in _is_last() holds the exclusive lock briefly, though a busy machine may delay it. The last launcher holds it
+        # for long while it writes the summary, but not before JOIN_TIMEOUT has passed if this rank is missing.
+        until = time.monotonic() + max(0.25, min(JOIN_TIMEOUT, self.time + JOIN_TIMEOUT - time.time()))
         while True:
             self.holds = self._lock(fcntl.LOCK_SH)
             if self.holds or not self.locks or time.monotonic() > until:
@@ -203,21 +208,23 @@ class Crew:
             time.sleep(0.002)
 
     def joined(self, meeting: str, name: str) -> None:
-        """Once everybody has joined, the name need not be told any more."""
+        """Called after this rank has joined. meeting: path of the meeting file; name: the directory name in it. Removes the meeting
+        file when all ranks have joined."""
         self.meeting = meeting
         if self.path != os.path.join(os.path.dirname(meeting), name):
-            # a later step of this rank: whoever joined the one before as the last may have just forgotten it
+            # This is a later step of a script. The last rank of the previous step may have just removed the meeting file.
             try:
                 _complete(meeting, os.fsencode(f"{name}\n"))
             except OSError:
                 pass
-        if "." not in self._roll().roll:
+        if "." not in self._read_head().census:
             self.forget_meeting()
 
     def forget_meeting(self) -> None:
+        """Removes the meeting file if it names this experiment and no rank of a later step needs it."""
         try:
             with regular.opened(self.meeting) as f:
-                name = os.fsdecode(f.readline(LONGEST_TOLD).strip())  # empty: the next run's first rank is just making it
+                name = os.fsdecode(f.readline(MAX_NAME_FILE).strip())  # empty: a rank of the next run has just created it
             mine = self.path.startswith(os.path.join(os.path.dirname(self.meeting), name))
             if name and mine and not self._is_awaited(name):
                 os.unlink(self.meeting)
@@ -225,44 +232,46 @@ class Crew:
             pass
 
     def _is_awaited(self, name: str) -> bool:
-        """Some ranks may be at a later step of a script already, and wait there for the others, which look for the same name."""
+        """Whether ranks of a later step of a script wait for others, which will find that step's experiment by the same meeting
+        file."""
         here = os.path.dirname(self.meeting)
         for n in range(2, 1000):
             path = os.path.join(here, f"{name}-{n}")
             if not os.path.lexists(path):
                 break
             found = read(path) if path != self.path else None
-            if found and found.key == self.world.key and "." in found.roll:
+            if found and found.key == self.world.key and "." in found.census:
                 return True
         return False
 
     # ---- ending ----
 
     def end(self, status: int | None) -> bool:
-        """Says how the program ended (status as of waitpid; None: not known). True: this is the last of those that
-        joined. OSError."""
+        """Writes how the program ended (status: a wait status; None: not known). Returns whether this is the last of the ranks that
+        joined. OSError: it cannot be written."""
         self._write("?" if status is None else str(status), b"e")
-        last = self._last()
+        last = self._is_last()
         if last and self.meeting:
             self.forget_meeting()
         return last
 
-    def _last(self) -> bool:
+    def _is_last(self) -> bool:
+        """Whether all other ranks that joined have ended. Waits up to JOIN_TIMEOUT for ranks that have not joined."""
         import fcntl
 
-        until = max(0.0, min(WAITED, self.time + WAITED - time.time())) + time.monotonic()
+        until = max(0.0, min(JOIN_TIMEOUT, self.time + JOIN_TIMEOUT - time.time())) + time.monotonic()
         while True:
-            roll = self._roll().roll
+            census = self._read_head().census
             if self.locks:
                 last = self._lock(fcntl.LOCK_EX)
             if not self.locks:
-                last = not any(self._runs(place) for place in self.places()) and self._first_of_last(roll)
-            if last and ("." not in roll or time.monotonic() > until):
+                last = not any(self._runs(place) for place in self.places()) and self._first_of_last(census)
+            if last and ("." not in census or time.monotonic() > until):
                 return True
-            if not last and (self.holds or "j" in roll):
+            if not last and (self.holds or "j" in census):
                 return False
-            # ranks that have not come yet will find the file free; or another one writes the summary already, and has
-            # not seen this rank
+            # release the lock so that missing ranks can join; without the lock, another rank may be writing the summary, and has
+            # not noticed this rank
             if last:
                 self._lock(fcntl.LOCK_UN)
             self.holds = last
@@ -272,13 +281,15 @@ class Crew:
         return Ranks(os.pread(self.fd, HEAD + 1 + self.world.size * (1 + PLACE), 0)).places
 
     def status(self) -> int:
-        """The wait status of the whole job: of the rank that failed first, as the launcher ends the others then."""
+        """The wait status of the whole job: that of the rank that failed first. mpiexec then ends the others, so their statuses
+        follow from it."""
         failed = [(place.time, place.rank, place.status) for place in self.places() if place.status]
         return min(failed)[2] if failed else 0
 
-    def _first_of_last(self, roll: str) -> bool:
-        """Without locks several see that all have ended."""
-        if "." not in roll:
+    def _first_of_last(self, census: str) -> bool:
+        """Whether this rank creates the file .last. It decides between several ranks which, without locks, all see that the others
+        have ended."""
+        if "." not in census:
             try:
                 _complete(os.path.join(self.path, ".last"), b"")
             except FileExistsError:
@@ -286,13 +297,14 @@ class Crew:
         return True
 
     def _runs(self, place: Place) -> bool:
-        """Without locks: a process of another machine is believed to run until it says otherwise."""
+        """Whether the launcher of a rank still runs, without locks. A process of another machine counts as running until it has
+        written its end."""
         if place.ended or place.rank == self.world.rank:
             return False
         return place.host != os.uname().nodename or started(place.pid) == place.started
 
     def leave(self) -> None:
-        """The program has measured itself, and nothing has to be done when all have."""
+        """Ends the part of a program that measured itself. No rank has work to do after the last one."""
         try:
             self._write("?", b"e")
             self.forget_meeting()
@@ -301,27 +313,28 @@ class Crew:
         self.close()
 
     def close(self) -> None:
-        """Gives the lock back."""
+        """Closes the file, which releases the lock."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
 
 
 def meet(here: str, world: World, make: Callable[[], str]) -> tuple[str, str]:
-    """The name that all ranks of a job agree upon in the directory here, and the file that tells it: the first one
-    makes it, and what make() does is done once. OSError: the file cannot be made."""
+    """Agrees upon the name of an experiment directory in `here` with the other ranks of the job. Returns the name and the path of
+    the meeting file. The first rank creates that file and writes the result of make() into it; the others read it. OSError: the
+    file cannot be created."""
     path = os.path.join(here, world.meeting)
-    until = time.monotonic() + MEETING
+    until = time.monotonic() + MEETING_TIMEOUT
     while True:
         try:
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
-            name = _told(path, world)
+            name = _agreed_name(path, world)
             if name:
                 return name, path
             if time.monotonic() > until:
                 _unlink(path)
-                until += MEETING
+                until += MEETING_TIMEOUT
             time.sleep(0.001)
             continue
         try:
@@ -335,20 +348,21 @@ def meet(here: str, world: World, make: Callable[[], str]) -> tuple[str, str]:
         return name, path
 
 
-def _told(path: str, world: World) -> str:
+def _agreed_name(path: str, world: World) -> str:
+    """The name in the meeting file; empty: the file is incomplete, or was old and is removed now."""
     try:
         age = time.time() - os.stat(path).st_mtime
-        if age > (FRESH if world.weak else YOUNG):
+        if age > (WEAK_JOIN_PERIOD if world.weak else JOIN_PERIOD):
             _unlink(path)  # left behind by a job that was killed
             return ""
-        text = regular.content(path, LONGEST_TOLD)
+        text = regular.content(path, MAX_NAME_FILE)
     except OSError:
         return ""
     return os.fsdecode(text[:-1]) if text.endswith(b"\n") else ""
 
 
 def in_use(directory: str) -> bool:
-    """Whether a launcher still holds the file in a directory, if there is one."""
+    """Whether a launcher still holds the lock of the file `ranks` in a directory."""
     import fcntl
 
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Opening an experiment for the verbs that read one."""
+"""Opens experiments for the commands that read them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import os
 from spartito.base.messages import Refused, say
 from spartito.options.table import Usage
 
-PACKED = ".spartito"  # how packed experiments are called
+PACKED = ".spartito"  # suffix of packed experiments
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
@@ -26,7 +26,7 @@ def one_directory(command: str, operands: list[str]) -> str:
 
 
 def newest(directory: str) -> str:
-    """The experiment in the directory whose measurement began last; "": there is none."""
+    """The experiment in `directory` that was created last; "": there is no experiment."""
     found: list[tuple[float, str]] = []
     with os.scandir(directory) as entries:
         for entry in entries:
@@ -37,8 +37,9 @@ def newest(directory: str) -> str:
 
 
 def one_experiment(command: str, operands: list[str]) -> str:
-    """The experiment that is named, or the newest one in the current directory, which is then printed on standard error. For a
-    packed experiment, the directory that opened() returns. Usage: several are named, or there is none."""
+    """The experiment that the operand names. Without an operand, the newest one in the current directory; its name is printed on
+    standard error. For a packed experiment, the directory that opened() returns. Usage: several are named, or there is no
+    experiment."""
     if operands:
         return opened(one_directory(command, operands))
     found = newest(".")
@@ -49,30 +50,31 @@ def one_experiment(command: str, operands: list[str]) -> str:
 
 
 def one_process(command: str, operands: list[str]) -> int:
-    """The number of a process. Usage: there is none, or not one. Refused: there is no such process."""
+    """The process id that the operand gives. Usage: there is not exactly one operand, or it is no number. Refused: no process can
+    have that id."""
     if not operands:
         raise Usage(f"no process given: spartito {command} PID")
     if len(operands) > 1:
         raise Usage(f"one process at a time, not also {operands[1]!r}")
     if not operands[0].isascii() or not operands[0].isdigit():
         raise Usage(f"{operands[0]!r} is no process id")
-    if len(operands[0].lstrip("0")) > 9:  # numbers of processes end at 4194304
+    if len(operands[0].lstrip("0")) > 9:  # process ids are at most 4194304
         raise Refused(f"there is no process {operands[0]}")
     return int(operands[0])
 
 
-# directories that are gone when this process ends, and the packed files that they were made of
+# temporary directories, removed at exit, and the packed files from which they were unpacked
 _unpacked: dict[str, str] = {}
 
 
 def opened(path: str) -> str:
-    """The directory of an experiment; of a packed one, a directory that is gone when this process ends. Refused: it cannot be
-    unpacked."""
+    """The directory of an experiment. A packed experiment is unpacked into a temporary directory, which is removed when this
+    process exits. Refused: it cannot be unpacked."""
     if not path or not os.path.isfile(path):
         return path
     from spartito.experiments import packfile
 
-    if not path.endswith(PACKED) and not packfile.is_one(path):
+    if not path.endswith(PACKED) and not packfile.is_packed(path):
         return path
     import atexit
     import shutil
@@ -87,31 +89,32 @@ def opened(path: str) -> str:
 
 
 def shown(directory: str) -> str:
-    """What the user calls it: the packed file, where it is one."""
+    """The path by which the user named the experiment: of an unpacked one, the packed file."""
     return _unpacked.get(directory, directory)
 
 
 def beside(directory: str, suffix: str) -> str:
-    """A path beside the experiment, called after it: run.prof, run-otf2."""
+    """A path next to the experiment with its name and a suffix: run.prof, run-otf2."""
     base = os.path.normpath(shown(directory).removesuffix(PACKED))
     return (os.path.abspath(base) if base in (".", "..") else base) + suffix
 
 
 def named(directory: str) -> str:
-    """Usage: the name is empty, as an unset variable of a shell is."""
+    """Returns `directory`. Usage: it is empty, for example from an unset shell variable."""
     if not directory:
         raise Usage("the name of the experiment is empty")
     return directory
 
 
 def another(directory: str, before: str) -> None:
-    """Refused: they are one run, of which nothing can have changed; a mistake in a script would pass for good news."""
+    """Refused: both are the same experiment. Without this check, a mistake in a script would look like "nothing became slower"."""
     if os.path.realpath(directory) == os.path.realpath(before):
         also = "" if directory == before else f" is {before}, and"
         raise Refused(f"{directory}{also} is not compared with itself")
 
 
 def check(directory: str) -> None:
+    """Refused: there is no such directory."""
     if not os.path.lexists(directory):
         raise Refused(f"{directory}: there is no such experiment")
     if not os.path.isdir(directory):
@@ -120,7 +123,7 @@ def check(directory: str) -> None:
 
 
 def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any]]:
-    """The model and its info. Refused or _analyse.Error: it cannot be read."""
+    """The model of an experiment and its info(). Refused, _analyse.Error: it cannot be read."""
     check(directory)
     from spartito._analyse import Model
 

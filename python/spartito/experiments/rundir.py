@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The directory of an experiment, as the launcher sees it: its name, experiment.json, and whether anything is in it."""
+"""The experiment directory in the launcher: its name, its creation and removal, experiment.json, and the raw files in it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from spartito.experiments.ranks import Crew, Place
     from spartito.experiments.world import World
 
-# what tells a process its rank; without one of them nothing that is for ranks needs to be loaded
+# variables that contain the rank of a process; without any of them the modules for ranks are not loaded
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
-HEADER = 320  # struct sp_raw_header, src/format/format.h
+HEADER = 320  # bytes of struct sp_raw_header, src/format/format.h
 VERSION, ENDED, PID, REGIONS, CHECKSUM = 12, 28, 36, 48, 316  # offsets of its fields
-WITH_CHECKSUMS = 6  # the version from which on there are some
-SAMPLES = ".samples.raw"  # how names end of files that another process has written about the one of the same name
+FIRST_WITH_CHECKSUMS = 6  # first version of the raw format with checksums
+SAMPLES = ".samples.raw"  # suffix of files with the samples of a process, which its sampler writes
 RUNNING = 0  # enum sp_raw_ended
-PRELOAD_HEAP = "heap.so"  # and to that of --memory-profile
-PRELOAD_WAITS = "waits.so"  # and to that of --waits
-PRELOAD = "preload.so"  # a link to the library of --io, where LD_PRELOAD cannot name the library itself
-CELLS = "cells"  # the cells of a notebook, for processes that a measured one starts
+# links to preload libraries whose own path LD_PRELOAD cannot contain: for --memory-profile, --waits and --io
+PRELOAD_HEAP = "heap.so"
+PRELOAD_WAITS = "waits.so"
+PRELOAD = "preload.so"
+CELLS = "cells"  # file with the cells of a notebook, for child processes of the measured one
 
 
 def script(command: list[str]) -> tuple[str, str]:
-    """What an interpreter's command line runs: ("file", path), ("module", name), ("code", "") or ("", "")."""
+    """The program in the command line of a Python interpreter: ("file", path), ("module", name), ("code", "") or ("", "") for any
+    other."""
     if not command or not os.path.basename(command[0]).startswith(("python", "pypy")):
         return "", ""
     words = iter(command[1:])
@@ -58,9 +60,9 @@ def script(command: list[str]) -> tuple[str, str]:
 
 
 def label(command: list[str]) -> str:
-    """The name of the script in a command line, for the name of the directory."""
+    """The name of the program in a command line, for the name of the experiment directory."""
     kind, what = script(command)
-    if (kind, what) == ("module", "IPython"):  # IPython runs scripts of its own
+    if (kind, what) == ("module", "IPython"):  # IPython runs .ipy scripts
         what = next((word for word in command if word.endswith(".ipy")), what)
     path = "command" if kind == "code" else what or (command[0] if command else "")
     name = os.path.basename(path.rstrip("/"))
@@ -78,27 +80,27 @@ def default_name(command: list[str]) -> str:
 
 
 def world_of(command: list[str]) -> World | None:
-    """The parallel job in which this launcher is one of several; None: it stands alone."""
+    """The parallel job of which this launcher is a rank; None: it is a single process."""
     if not any(name in os.environ for name in RANKS):
         return None
     from spartito.experiments import ranks, world
 
     found = world.find(command)
     around = ranks.read(os.environ.get("SPARTITO_EXPERIMENT", "")) if found else None
-    # started by a program that is such a rank itself, which may start as many as it likes
+    # a measured rank of the same job started this launcher, so it is not a rank itself
     return None if found and around and around.key == found.key else found
 
 
 def is_silent(world: World | None) -> bool:
-    """Whether another rank says what is wrong; it gets the time to."""
-    if not world or world.speaks:
+    """Whether another rank reports an error that all ranks have. If so, waits to give it time for that."""
+    if not world or world.reports:
         return False
-    world.let_speak()
+    world.wait_for_report()
     return True
 
 
 def quoted(text: str) -> str:
-    """A JSON string. The json module costs more at start-up than all the rest of the launcher."""
+    """The text as a JSON string. Importing json takes longer than the rest of the launcher."""
     out = []
     for c in text:
         n = ord(c)
@@ -115,7 +117,7 @@ def quoted(text: str) -> str:
 
 
 def write_whole(path: str, text: str) -> None:
-    """Writes a file whole or not at all. OSError: it could not be written."""
+    """Writes a file, complete or not at all. OSError: it cannot be written."""
     new = path + ".new"
     try:
         with open(new, "w", encoding="utf-8", errors="surrogateescape") as f:
@@ -130,25 +132,25 @@ def write_whole(path: str, text: str) -> None:
 
 
 class Exists(Refused):
-    """There is something at the path already."""
+    """The path exists already."""
 
 
 class Directory:
-    """An experiment directory made for this run."""
+    """The experiment directory of this run."""
 
     def __init__(self, path: str, command: list[str], launched: bool = True, wanted: str = "") -> None:
         self.path = path
-        self.wanted = wanted  # JSON: what `spartito finalize` shall do; "": the run does all itself
-        self.launched = launched  # by `spartito run`; else the program measures itself
+        self.wanted = wanted  # JSON: the work for `spartito finalize`; "": the run does all work itself
+        self.launched = launched  # `spartito run` started the program; False: the program measures itself
         self.command = command
-        self.made: list[str] = []  # directories that did not exist before, outermost first
-        self.crew: Crew | None = None  # several ranks write into it, each with a launcher of its own
+        self.made: list[str] = []  # directories that this process created, outermost first
+        self.crew: Crew | None = None  # set if several ranks, each with its own launcher, share the directory
         self.start = time.time()
 
     def _make(self, path: str, shared: bool = False) -> None:
         above = os.path.dirname(path)
         if not os.path.isdir(above):
-            # another process may make the same one at this moment, for an experiment of its own beside this one
+            # another process may create the same parent directory at the same time, for another experiment
             self._make(above, True)
         try:
             os.mkdir(path)
@@ -162,7 +164,8 @@ class Directory:
         return Refused(f"the experiment directory {self.path} cannot be written: {reason(e)}")
 
     def create(self, empty: bool = True) -> None:
-        """empty: one that is there and empty will do. Refused: it cannot be written; Exists: it is there already."""
+        """Creates the directory. empty: an existing empty directory is accepted. Refused: it cannot be written; Exists: it
+        exists."""
         another = "choose another with -o" if self.launched else "name another directory"
         try:
             if os.path.lexists(self.path):
@@ -183,8 +186,8 @@ class Directory:
             raise self._not_written(e) from None
 
     def join(self, world: World) -> bool:
-        """Makes the directory, or takes part in what another rank of this job has made. False: it belongs to something
-        else. Refused: it cannot be written."""
+        """Creates the directory, or joins the one that another rank of this job has created. False: it does not belong to this job.
+        Refused: it cannot be written."""
         from spartito.experiments import ranks
 
         crew = ranks.Crew(self.path, world, self.launched)
@@ -206,14 +209,15 @@ class Directory:
         return True
 
     def last(self, status: int | None) -> bool:
-        """Whether this process speaks for all, now that the program has ended (status as of waitpid; None: not known).
-        OSError: that cannot be found out."""
+        """Records the end of the program (status: a wait status; None: not known). Returns whether this process finishes the
+        experiment: it is a single process or the last rank. OSError: it cannot be recorded."""
         return not self.crew or self.crew.end(status)
 
     def no_script(self, status: int, files: int) -> bool:
-        """The interpreter has said that it cannot open the script; what it ran before that is of no use to anyone."""
+        """Whether the interpreter could not open the script, and printed an error about that. Then the recording contains only
+        start-up code."""
         statuses = [place.status for place in self.crew.places()] if self.crew else [status]
-        # mpiexec may end the others with a signal before they have looked for it
+        # mpiexec may end other ranks with a signal before they try to open the script
         exits = [os.WEXITSTATUS(s) for s in statuses if s is not None and os.WIFEXITED(s)]
         if not exits or any(e != 2 for e in exits):
             return False
@@ -221,8 +225,9 @@ class Directory:
         return kind == "file" and files <= len(statuses) and not os.path.lexists(path)
 
     def describe(self, wait_status: int | None, attached: str = "") -> None:
-        """Writes experiment.json, whole or not at all; attached: it is complete, though the status is not known, and this became of
-        the process that ran already ("ended", "runs"). OSError: it could not be written."""
+        """Writes experiment.json, complete or not at all. wait_status: None while the program runs. attached: the experiment of
+        `spartito attach` is complete, and the sampled process "ended" or still "runs"; its status is not known. OSError: it cannot
+        be written."""
         status, signal = _parts(wait_status)
         running = wait_status is None and not attached
         try:
@@ -250,8 +255,8 @@ class Directory:
         write_whole(os.path.join(self.path, "experiment.json"), "{\n" + ",\n".join(lines) + "\n}\n")
 
     def remove(self) -> None:
-        """Takes back what was made and raw files in which nothing was recorded; nothing else is touched. Of several ranks
-        the last one does it."""
+        """Removes the directories and files that the run created. It is called if nothing was recorded, by the last of several
+        ranks. Other files stay."""
         raw = os.path.join(self.path, "raw")
         files = []
         if self.crew:
@@ -263,7 +268,7 @@ class Directory:
                 files += [os.path.join(raw, name) for name in os.listdir(raw)]
             except OSError:
                 pass
-        # what is within another one first: of two ranks one may have made the directory, and the other one raw
+        # inner directories first: one rank may have created the directory, and another one raw/
         for remove, paths in ((os.unlink, files), (os.rmdir, sorted(self.made, key=len, reverse=True))):
             for path in paths:
                 try:
@@ -273,7 +278,7 @@ class Directory:
 
 
 def _parts(wait_status: int | None) -> tuple[str, str]:
-    """Exit status and signal, in JSON."""
+    """Exit status and signal of a wait status, as JSON."""
     if wait_status is None:
         return "null", "null"
     if os.WIFSIGNALED(wait_status):
@@ -287,7 +292,7 @@ def _place_line(place: Place) -> str:
 
 
 def _world_lines(crew: Crew, ended: bool) -> list[str]:
-    """Until the end, the file `ranks` says the rest."""
+    """Lines of experiment.json about the ranks. Before the end, the entries of ranks are only in the file `ranks`."""
     world = crew.world
     lines = [
         f'  "manager": {quoted(world.manager)}',
@@ -309,7 +314,8 @@ def _world_lines(crew: Crew, ended: bool) -> list[str]:
 def create(
     output: str, command: list[str], launched: bool = True, world: World | None = None, wanted: str = ""
 ) -> Directory:
-    """The directory that the user named, or a new one with the default name; world: several ranks share it."""
+    """Creates the directory that the user named, or a new one with the default name. world: the job whose ranks share it. Refused:
+    it cannot be created."""
     absolute = "give an absolute one with -o" if launched else "name an absolute one"
     try:
         here = "" if os.path.isabs(output) else os.getcwd()
@@ -327,7 +333,7 @@ def create(
         path = os.path.join(here, name if n == 1 else f"{name}-{n}")
         directory = Directory(path, command, launched, wanted)
         try:
-            # not only looked for: another run may begin in the same second
+            # creating it is the check for existence: another run may begin in the same second
             directory.create(empty=False)
         except Exists:
             continue
@@ -336,7 +342,8 @@ def create(
 
 
 def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str], Directory]) -> Directory:
-    """The one directory in here that all ranks of the world agree upon. name() is called in one of them."""
+    """The directory in `here` that all ranks of the job share. One rank calls name(); every rank calls make(path), and joins the
+    directory."""
     from spartito.experiments import ranks
 
     try:
@@ -354,8 +361,9 @@ def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str],
 
 
 class Found:
-    """What a run left in raw/. files: one for each process; open: process and file of those that were not ended; unsealed: files
-    without checksums, where they should have some."""
+    """The content of raw/ after a run. files: number of processes with a raw file. regions: number of recorded regions. errors:
+    reasons why processes were not recorded. open: process id and name of the raw files without an end. unsealed: paths of raw files
+    that lack checksums. gone: the directory was removed."""
 
     def __init__(self, path: str) -> None:
         self.files = 0
@@ -382,7 +390,7 @@ class Found:
                     self.errors.append(text.replace("\n", "; "))
             elif name.endswith(".raw"):
                 self.files += not name.endswith(SAMPLES)
-                # a short or odd file counts as recorded: the reader will say what is wrong with it
+                # a truncated or damaged file counts as recorded, so that the reader reports the damage
                 whole = len(head) >= HEADER and head[:8] == b"SPARTITO"
                 ended, pid, regions, version, checksum = (
                     int.from_bytes(head[at : at + 4], sys.byteorder) for at in (ENDED, PID, REGIONS, VERSION, CHECKSUM)
@@ -390,11 +398,12 @@ class Found:
                 self.regions += regions if whole else 1
                 if whole and ended == RUNNING:
                     self.open.append((pid, name))
-                if whole and version >= WITH_CHECKSUMS and not checksum:
+                if whole and version >= FIRST_WITH_CHECKSUMS and not checksum:
                     self.unsealed.append(os.path.join(raw, name))
 
     def seal(self) -> None:
-        """Writes the checksums that a process could not, which was killed, became another program or left threads behind."""
+        """Writes missing checksums of raw files. A process does not write them if it is killed, calls exec, or exits while threads
+        run."""
         if self.unsealed:
             from spartito._analyse import seal
 

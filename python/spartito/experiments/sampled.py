@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is to be said of an experiment that was made of samples."""
+"""Sentences about the samples of an experiment."""
 
 from __future__ import annotations
 
 from spartito.base.text import count, percent, plural, seconds
 from spartito.experiments.contents import without_calls
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
 SHORT = "ended before it could be sampled"
-LATE = "began after the program had ended, when nothing was sampled any more"
-SOON = "nothing was seen of it so far"
-MOMENT = 0.1  # seconds that a process needs to be seen, at most
-MOST = 6
+LATE = "began after the program, and with it the sampling, had ended"
+SOON = "has not been sampled so far"
+MIN_LIFETIME = 0.1  # seconds after which a process has been sampled at least once
+MAX_LINES = 6  # of each kind
 
 
 def _number(p: dict[str, Any], key: str) -> float:
@@ -24,8 +24,8 @@ def _number(p: dict[str, Any], key: str) -> float:
         return 0.0
 
 
-def told(info: dict[str, Any]) -> list[str]:
-    """A line about where the times come from, and how good they are; nothing without samples."""
+def notes(info: dict[str, Any]) -> list[str]:
+    """A line about the number and quality of the samples; empty without samples."""
     sampled = [p for p in info["processes"] if p["sampled"]]
     if not sampled:
         return []
@@ -47,41 +47,42 @@ def told(info: dict[str, Any]) -> list[str]:
 
 
 def _why(p: dict[str, Any], end: float) -> str:
-    """end: seconds, when the last process that was sampled ended."""
+    """Why a process has no samples. end: time at which the last sampled process ended, in seconds."""
     running = p["end"] == "running"
-    if p["begin"] > end and (running or p["stop"] - p["begin"] > MOMENT):
+    if p["begin"] > end and (running or p["stop"] - p["begin"] > MIN_LIFETIME):
         return LATE
     return SOON if running else SHORT
 
 
 def missing(info: dict[str, Any]) -> list[str]:
-    """Processes that should have been sampled and were not, or not to their end."""
+    """Sentences about processes that should have been sampled and were not, or not until their end."""
     end = max((p["stop"] for p in info["processes"] if p["sampled"]), default=float("inf"))
     why: dict[str, list[int]] = {}
     for p in info["processes"]:
-        asked = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n") or "unsampled" in p["meta"]
-        if asked and not p["sampled"]:
+        wanted = "\nsampler=0\n" not in p["meta"].get("settings", "\nsampler=0\n") or "unsampled" in p["meta"]
+        if wanted and not p["sampled"]:
             text = p["meta"].get("unsampled", _why(p, end))
             why.setdefault(text.replace(f"process {p['pid']}", "it"), []).append(p["pid"])
     lines = []
-    for text, pids in list(why.items())[:MOST]:
+    for text, pids in list(why.items())[:MAX_LINES]:
         who = f"process {pids[0]}" if len(pids) == 1 else plural(len(pids), "process")
         lines.append(f"not sampled: {who}: {text}")
     return lines + _ended(info)
 
 
 def _ended(info: dict[str, Any]) -> list[str]:
-    """Samplers that were killed before their processes had ended."""
+    """Sentences about samplers that were killed before their processes ended."""
     those = [p for p in info["processes"] if "sample_ended" in p["meta"]]
     lines = []
-    for p in those[:MOST]:
+    for p in those[:MAX_LINES]:
         unseen = _unseen([p])
         lines.append(f"the sampler of process {p['pid']} ended after {seconds(_number(p, 'sample_ended'))}; {unseen}")
-    if len(those) > MOST:
-        lines.append(f"the samplers of {count(len(those) - MOST)} more processes ended before them; {_unseen(those[MOST:])}")
+    if len(those) > MAX_LINES:
+        more = count(len(those) - MAX_LINES)
+        lines.append(f"the samplers of {more} more processes ended before them; {_unseen(those[MAX_LINES:])}")
     return lines
 
 
 def _unseen(those: list[dict[str, Any]]) -> str:
     known = sum(_number(p, "sample_unseen") for p in those)
-    return f"{seconds(known)} were not seen" if known else "what came after that was not seen"
+    return f"{seconds(known)} were not sampled" if known else "the time after that was not sampled"

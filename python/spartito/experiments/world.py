@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which rank of which parallel job this process is, as the variables of the job's launcher say: Open MPI, Hydra (MPICH,
-Intel MPI), Slurm's srun, whatever else speaks PMIx or PMI."""
+"""Finds out which rank of which parallel job this process is, from the variables of the job's launcher: Open MPI, Hydra (MPICH,
+Intel MPI), Slurm's srun, or any other that uses PMIx or PMI."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import time
 
 from spartito.experiments.job import batch_job
 
-OF_A_STEP = 0xFFFFFF00  # Slurm's numbers of steps from here on are batch scripts, interactive shells and the like
-LARGEST = 1 << 24  # ranks
-LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
-FAR = 8  # processes between a rank and its launcher: shells, wrappers
-# seconds that a rank on a busy machine may come later than another; Hydra waits for all ranks, and who reads the message for it
-SPEAKING, OF_HYDRA = 5.0, 0.5
+FIRST_SPECIAL_STEP = 0xFFFFFF00  # Slurm's step numbers from this one on are batch scripts, interactive shells and the like
+MAX_RANKS = 1 << 24  # of a job; a larger number is not believed
+LOCAL_RANKS = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
+MAX_DEPTH = 8  # maximum number of processes (shells, wrappers) between a rank and its launcher
+# Seconds that a silent rank waits before it exits, so that the reporting rank can print an error first, even on a busy machine.
+# Hydra waits for all ranks before it ends, so that the user would wait for the full time; it gets less.
+REPORT_TIME, HYDRA_REPORT_TIME = 5.0, 0.5
 
 
 def _text(name: str) -> str:
@@ -27,7 +28,7 @@ def _number(name: str) -> int:
 
 
 def hashed(text: str) -> str:
-    """16 hexadecimal digits (FNV-1a); hashlib costs more to load."""
+    """The FNV-1a hash as 16 hexadecimal digits. Importing hashlib would take longer."""
     h = 0xCBF29CE484222325
     for byte in os.fsencode(text):
         h = (h ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
@@ -35,27 +36,29 @@ def hashed(text: str) -> str:
 
 
 class World:
-    """The ranks that one call of a launcher started."""
+    """The ranks that one call of a launcher started, and the place of this process among them."""
 
-    __slots__ = ("key", "manager", "meeting", "rank", "size", "speaks", "weak")
+    __slots__ = ("key", "manager", "meeting", "rank", "size", "reports", "weak")
 
     def __init__(self, rank: int, size: int, manager: str, key: str, weak: bool = False) -> None:
         self.rank = rank
         self.size = size
         self.manager = manager
-        # the same in all ranks, without blanks
+        # identifies the job: equal in all ranks, and without blanks
         self.key = key if len(key) < 200 and key.isascii() and key.isprintable() and " " not in key else hashed(key)
-        self.weak = weak  # another job may have that key
-        local = next(filter(lambda n: n >= 0, map(_number, LOCAL)), rank)
-        self.speaks = local == 0  # says for its node what all would say
-        self.meeting = ".spartito-" + hashed(self.key)  # the file that tells the directory's name
+        self.weak = weak  # another job may have the same key
+        local = next(filter(lambda n: n >= 0, map(_number, LOCAL_RANKS)), rank)
+        self.reports = local == 0  # this rank prints the messages that all ranks of its node would print
+        self.meeting = ".spartito-" + hashed(self.key)  # name of the meeting file (ranks.meet())
 
-    def let_speak(self) -> None:
-        """Before a rank ends that leaves it to another to say what is wrong: most launchers end all when the first has failed."""
-        time.sleep(OF_HYDRA if self.manager == "hydra" else SPEAKING)
+    def wait_for_report(self) -> None:
+        """Waits before this rank exits with an error that another rank reports: most launchers end all ranks when the first one
+        fails."""
+        time.sleep(HYDRA_REPORT_TIME if self.manager == "hydra" else REPORT_TIME)
 
 
 def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:
+    """A job that has no identifier. Its key is made of the user, directory, size, batch job and command line."""
     try:
         here = os.getcwd()
     except OSError:
@@ -65,7 +68,8 @@ def _weak(rank: int, size: int, manager: str, command: list[str]) -> World:
 
 
 def process(pid: int) -> tuple[str, int, str]:
-    """Name, parent and start of a process. OSError, ValueError, IndexError: it is not there."""
+    """Name, parent and start time (clock ticks since boot) of a process. OSError, ValueError, IndexError: there is no such
+    process."""
     with open(f"/proc/{pid}/stat", "rb") as f:
         text = f.read()
     name, _, rest = text.rpartition(b")")
@@ -74,11 +78,12 @@ def process(pid: int) -> tuple[str, int, str]:
 
 
 def _hydra(rank: int, size: int, command: list[str]) -> World:
-    """The proxy that started this rank, directly or through shells: one for each node and call of mpiexec. Those of one
-    call have the port of mpiexec in their command lines."""
+    """The job of a rank of Hydra. A proxy process started this rank, directly or through shells; there is one proxy for each node
+    and call of mpiexec. The proxies of one call have the same port in their command lines. If all ranks are on this node, the
+    proxy's process identifies the job."""
     pid = os.getppid()
     try:
-        for _ in range(FAR):
+        for _ in range(MAX_DEPTH):
             name, parent, start = process(pid)
             if name.startswith("hydra"):
                 break
@@ -91,27 +96,28 @@ def _hydra(rank: int, size: int, command: list[str]) -> World:
             words = [os.fsdecode(word) for word in f.read().split(b"\0")]
     except (OSError, ValueError, IndexError):
         return _weak(rank, size, "hydra", command)
-    told = [words[i + 1] for i, word in enumerate(words[:-1]) if word in ("--control-port", "--pgid")]
-    if not told:
+    ids = [words[i + 1] for i, word in enumerate(words[:-1]) if word in ("--control-port", "--pgid")]
+    if not ids:
         return _weak(rank, size, "hydra", command)
-    return World(rank, size, "hydra", "hydra:" + ":".join([*told, batch_job()]))
+    return World(rank, size, "hydra", "hydra:" + ":".join([*ids, batch_job()]))
 
 
 def _openmpi(rank: int, size: int, command: list[str]) -> World:
     job = _text("PMIX_NAMESPACE") or _text("OMPI_MCA_ess_base_jobid")
     if not job:
         return _weak(rank, size, "openmpi", command)
-    # the number of the job comes from a process id; the other one is drawn at random
+    # the job number is derived from a process id, which may recur; the other value is random
     drawn = _text("OMPI_MCA_orte_precondition_transports")
     return World(rank, size, "openmpi", f"openmpi:{job}:{drawn}")
 
 
 def _slurm() -> World | None:
-    """Only in a step of several tasks: the variables are there in batch scripts too."""
+    """The job step of this process; None: it is not in a step with several tasks. Batch scripts have the same variables, but no
+    step."""
     rank, size, step = _number("SLURM_PROCID"), _number("SLURM_STEP_NUM_TASKS"), _number("SLURM_STEP_ID")
     size = size if size > 0 else _number("SLURM_NTASKS")
     job = _text("SLURM_JOB_ID")
-    if not job or not 0 <= step < OF_A_STEP or not 0 <= rank < size:
+    if not job or not 0 <= step < FIRST_SPECIAL_STEP or not 0 <= rank < size:
         return None
     parts = (_text("SLURM_CLUSTER_NAME"), job, str(step), os.environ.get("SLURM_RESTART_COUNT", "0"))
     return World(rank, size, "slurm", "slurm:" + ".".join(parts))
@@ -135,8 +141,9 @@ def _pmi(command: list[str]) -> World | None:
 
 
 def find(command: list[str]) -> World | None:
-    """None: this is no rank of several, or not known to be one. A launcher within a launcher stands last: its
-    variables hide those of the one outside."""
+    """The parallel job of this process; None: it is not one of several ranks, or that is not known. command: for the key of a job
+    without an identifier. The variables are checked in the order of likely nesting: srun may start mpiexec, so Slurm's are checked
+    last."""
     rank, size = _number("OMPI_COMM_WORLD_RANK"), _number("OMPI_COMM_WORLD_SIZE")
     if 0 <= rank < size:
         world: World | None = _openmpi(rank, size, command)
@@ -148,4 +155,4 @@ def find(command: list[str]) -> World | None:
         size = _number("PMIX_SIZE")
         if not world and job and 0 <= rank < size:
             world = World(rank, size, "pmix", f"pmix:{job}")
-    return world if world and 1 < world.size <= LARGEST else None
+    return world if world and 1 < world.size <= MAX_RANKS else None

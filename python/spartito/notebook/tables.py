@@ -97,7 +97,7 @@ def written(experiment: Experiment) -> Kept:
     rows = contents.known(rows, info)
     if rows:
         out.table(COLUMNS, [_cells(row, facts["busy"]) for row in rows])
-    for line in sampled.told(info):
+    for line in sampled.notes(info):
         out.line(line)
     if contents.is_recorded(info):
         _memory(out, model, info)

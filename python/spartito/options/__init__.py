@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line as a table of options, and the settings of a run that follow from it."""
+"""The command line as a table of commands and options, and the settings of a run."""

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The types of which the command-line table is made, its parser and its help texts.
+"""The classes of the command-line table, its parser and its help texts.
 
-Every measured program loads this module at its start, so it imports nothing."""
+The launcher of every run loads this module before the program starts, so it imports nothing at its top."""
 
 from __future__ import annotations
 
-# metavariables whose value must not be empty, as an unset shell variable would be
+# metavariables whose value must not be empty, with their descriptions; an unset shell variable would give an empty word
 NEVER_EMPTY = {"NAME": "name", "DIR": "directory's name", "DIR…": "directory's name", "FILE": "file's name", "PATH": "file's name"}
 # metavariables whose value must be valid UTF-8: it is compared with names or written into text files
 ALWAYS_TEXT = ("TEXT", "NAME")
-LARGEST_COUNT = 2**31 - 1  # an int of C
+MAX_COUNT = 2**31 - 1  # fits into a C int
 
 
 class Usage(Exception):
-    """The command line is wrong: one line, exit status 2."""
+    """The command line is wrong. str() is one line; the exit status is 2."""
 
 
 class Option:
     """One option. kind: flag, text, append (patterns), list, many (all words up to the next option), count (a whole number),
-    number, size. The command itself checks formats. common: among the most used options of a command with many."""
+    number, size. The command checks the names of output formats. common: --help lists it even if the command has many options."""
 
     __slots__ = ("choices", "common", "complete", "dest", "flags", "group", "help", "kind", "metavar", "switch")
 
@@ -45,7 +45,7 @@ class Option:
         self.switch = False  # a flag with an opposite: --no-FLAG, or FLAG without its no-
 
     def under(self, group: str) -> Option:
-        """A copy that help lists under this title; several commands share an option."""
+        """A copy that help lists under this title. It is a copy because several commands share an option."""
         copy = Option.__new__(Option)
         for name in self.__slots__:
             setattr(copy, name, getattr(self, name))
@@ -54,7 +54,7 @@ class Option:
 
     @property
     def opposite(self) -> str:
-        """Of a switch."""
+        """The flag with the opposite effect of this switch: --no-FLAG of --FLAG."""
         word = self.flags[-1][2:]
         return "--" + (word[3:] if word.startswith("no-") else "no-" + word)
 
@@ -76,14 +76,14 @@ class Topic:
 
 
 def _help(options: tuple[Option, ...]) -> tuple[Option, ...]:
-    """--help, and --help-all where --help lists only the most used options."""
+    """The option --help, and --help-all if --help lists only the most used options."""
     more = Option("--help-all", "show all options and exit")
     return (Option("-h --help", "show this help and exit"), *((more,) if any(o.common for o in options) else ()))
 
 
 class Command:
-    """One command of `spartito`. operands: what a shell completes for them: dir, file (or a directory), program, pid, shells,
-    kernel, compiler. rest: the first operand ends the options. foreign: the first unknown option ends them, too."""
+    """One command of `spartito`. operands: what a shell completes for operands: dir, file (or a directory), program, pid, shells,
+    kernel, compiler. rest: the first operand ends the options. foreign: the first unknown option also ends the options."""
 
     __slots__ = ("details", "examples", "foreign", "name", "operands", "options", "rest", "summary", "topics", "usage")
 
@@ -125,12 +125,12 @@ class Command:
 
     @property
     def own_options(self) -> tuple[Option, ...]:
-        """Without --help."""
+        """The options without --help and --help-all."""
         return tuple(o for o in self.options if o.group != "help")
 
 
 def near(word: str, words: list[str], likeness: float = 0.6) -> str:
-    """'; did you mean X?' or "". likeness: from 0 to 1, the least similarity."""
+    """A suggestion '; did you mean X?', or "". likeness: minimum similarity of X, 0 to 1."""
     from difflib import get_close_matches
 
     found = get_close_matches(word, words, 1, likeness)
@@ -149,8 +149,8 @@ def _value(option: Option, flag: str, text: str) -> object:
     if option.kind == "count":
         if not (text.isascii() and text.isdigit()):
             raise Usage(f"{flag}: {text!r} is not a whole number from 0 up")
-        if len(text.lstrip("0")) > 10 or int(text) > LARGEST_COUNT:
-            raise Usage(f"{flag}: {text:.40} is too large: at most {LARGEST_COUNT}")
+        if len(text.lstrip("0")) > 10 or int(text) > MAX_COUNT:
+            raise Usage(f"{flag}: {text:.40} is too large: at most {MAX_COUNT}")
         return int(text)
     if option.kind == "number":
         try:
@@ -185,7 +185,7 @@ def _store(values: dict[str, object], option: Option, flag: str, text: str) -> N
 
 
 def _split(command: Command, word: str) -> tuple[Option, str, str | None]:
-    """The option that the word names, as it was written, and the value attached to it."""
+    """The option that the word names, the flag as it was written, and the value attached to it (--flag=value, -fvalue) or None."""
     if word.startswith("--"):
         flag, sep, text = word.partition("=")
         attached = text if sep else None
@@ -200,13 +200,13 @@ def _split(command: Command, word: str) -> tuple[Option, str, str | None]:
     if option.kind == "flag" and attached is not None:
         if word.startswith("--"):
             raise Usage(f"{flag} takes no value")
-        # -qo DIR: go on with the next letter
+        # -qo DIR: continue with the next letter
         return option, flag, "-" + attached
     return option, flag, attached
 
 
 def parse(command: Command, words: list[str]) -> tuple[dict[str, object], list[str]]:
-    """Options by name, and the operands. Usage: the words are wrong."""
+    """The values of options by Option.dest, and the operands. Usage: the command line is wrong."""
     values: dict[str, object] = {}
     operands: list[str] = []
     i = 0
@@ -216,7 +216,7 @@ def parse(command: Command, words: list[str]) -> tuple[dict[str, object], list[s
         if word == "--":
             operands += words[i:]
             break
-        # -m module and -c code begin a program's command line; no option of such a command is named so
+        # -m module and -c code begin the program's command line; commands with `rest` have no options -m and -c
         if not word.startswith("-") or word == "-" or (command.rest and word[1] in "mc"):
             operands.append(word)
             if command.rest:
@@ -250,7 +250,7 @@ def option_text(option: Option) -> str:
 
 
 def option_lines(options: list[Option] | tuple[Option, ...], width: int) -> list[str]:
-    """Two entries for each option: its flags, and what it does."""
+    """Two entries for each option: its flags, and its description."""
     from textwrap import fill
 
     lines = []
@@ -261,7 +261,7 @@ def option_lines(options: list[Option] | tuple[Option, ...], width: int) -> list
 
 
 def sections(command: Command) -> dict[str, list[Option]]:
-    """The options by their groups, in the order of the table."""
+    """The options by the titles of their groups, in the order of the table."""
     found: dict[str, list[Option]] = {}
     for option in command.options:
         found.setdefault(option.group or "options", []).append(option)
@@ -277,7 +277,8 @@ def _topic_help(command: Command, topic: Topic, width: int) -> str:
 
 
 def help_text(command: Command, width: int = 80, whole: bool = False, word: str = "") -> str:
-    """What `spartito COMMAND --help` prints. whole: all options, where it lists only the most used ones. word: of a topic."""
+    """The text of `spartito COMMAND --help`. whole: list all options, as --help-all does. word: the topic to describe, if it is
+    one."""
     from textwrap import fill
 
     topic = command.topic(word)

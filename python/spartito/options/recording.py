@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that record, and their options: run, attach and compile."""
+"""The commands run, attach and compile, and their options."""
 
 from __future__ import annotations
 

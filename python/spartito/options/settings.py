@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `spartito run` will do: each setting from the command line, a variable, pyproject.toml or its default."""
+"""The settings of a recording. Each one comes from the command line, a variable, pyproject.toml or its default."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Setting:
-    """One row of the table. recorded: the measured process reads it as SPARTITO_NAME."""
+    """One setting. recorded: the measured process reads it from the variable SPARTITO_NAME."""
 
     __slots__ = ("default", "kind", "name", "option", "recorded")
 
@@ -31,16 +31,18 @@ class Setting:
 
 
 class Value:
+    """The value of a setting. origin: "command line", the name of a variable, a key of pyproject.toml or "default"."""
+
     __slots__ = ("origin", "setting", "text")
 
     @property
     def named(self) -> str:
-        """How it was asked for."""
+        """The option, variable or key that set it."""
         return self.setting.option if self.origin == "command line" else self.origin
 
     def __init__(self, setting: Setting, text: str, origin: str) -> None:
         self.setting = setting
-        self.text = text  # as the measured process reads it; "" is the default of a text
+        self.text = text  # as the measured process reads it
         self.origin = origin
 
 
@@ -80,7 +82,7 @@ SETTINGS = (
     Setting("metrics", "--metric", "metrics", ""),
     Setting("mpi", "--mpi", "mpi", "auto"),
 )
-# variables of ours that are no settings of the command line
+# other variables of Spartito, which are no settings
 OTHERS = ("SPARTITO_EXPERIMENT", "SPARTITO_SCOREP", "SPARTITO_SCOREP_PROGRAM", "SPARTITO_OMNITRACE", "SPARTITO_INSTRUMENT",
           "SPARTITO_SAMPLER",
           "SPARTITO_SAMPLING", "SPARTITO_PROFILE_DEPTH", "SPARTITO_CLOCK",
@@ -92,7 +94,7 @@ LABELS = ("args", "file", "path", "line")
 TRUE = ("1", "true", "yes", "on")
 FALSE = ("0", "false", "no", "off", "")
 FILTER_HINT = "; both are in one list: filter = ['+INCLUDED', '-EXCLUDED']"
-SMALLEST, LARGEST = 256 << 10, 10**18  # bytes, as the recorder has it
+MIN_SIZE, MAX_SIZE = 256 << 10, 10**18  # bytes; the recorder has the same limits
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -107,14 +109,14 @@ def _bytes(text: str, smallest: int = 1) -> str:
     if not digits.isascii() or not digits.replace(".", "", 1).isdigit() or len(digits) > 15:
         raise ValueError("is not a size such as 500K, 64M or 2G")
     size = int(float(digits) * (1 << UNITS[unit]))
-    if not smallest <= size <= LARGEST:
-        raise ValueError(f"is no size between {'256K' if smallest > 1 else 1} and {LARGEST >> 40}T")
+    if not smallest <= size <= MAX_SIZE:
+        raise ValueError(f"is no size between {'256K' if smallest > 1 else 1} and {MAX_SIZE >> 40}T")
     return str(size)
 
 
 def _regular(pattern: str) -> None:
-    """Finds mistakes before the program starts. The recorder reads POSIX extended expressions, which Python's are
-    close to; constructions of Python alone, (?…) and the like, would mean something else there."""
+    """Checks a regular expression before the program starts. The recorder uses POSIX extended expressions. Python's are similar,
+    but (?…) has another meaning in POSIX and is refused. ValueError: the expression is invalid."""
     import re
     import warnings
 
@@ -220,7 +222,7 @@ def _metrics(text: str) -> str:
 
 
 def mpi_groups(text: str) -> str:
-    """Groups of MPI functions, divided by commas; ~ leaves one out. ValueError: a sentence about the one that is none."""
+    """Normalizes groups of MPI functions: separated by commas; ~ excludes a group. ValueError: an unknown group."""
     words = [word.lower() for word in text.replace(",", " ").replace(":", " ").replace(";", " ").split()]
     from spartito._measure import mpi_groups as names
 
@@ -260,7 +262,8 @@ CHECKS = {
 
 
 def normal(setting: Setting, text: str, off: bool = True) -> str:
-    """The value as the measured process reads it; off: 0 bytes turn off what takes bytes. ValueError: a sentence about it."""
+    """The value as the measured process reads it. off: accept 0 for a setting in bytes, which disables it. ValueError: the value is
+    invalid."""
     kind = setting.kind
     if "\0" in text:
         raise ValueError("holds a NUL character")
@@ -270,7 +273,7 @@ def normal(setting: Setting, text: str, off: bool = True) -> str:
         return setting.default
     if kind in ("size", "bytes"):
         try:
-            return "0" if off and text == setting.default == "0" else _bytes(text, SMALLEST if kind == "size" else 1)
+            return "0" if off and text == setting.default == "0" else _bytes(text, MIN_SIZE if kind == "size" else 1)
         except ValueError as e:
             raise ValueError(f"{text!r} {e}") from None
     if kind == "count":
@@ -286,7 +289,7 @@ def normal(setting: Setting, text: str, off: bool = True) -> str:
 
 
 def plain_text(value: object) -> str:
-    """A value of the command line, of TOML or of a keyword, as text."""
+    """A value from the command line, a TOML file or a keyword argument, as text. ValueError: its type is wrong."""
     if value is True or value is False:
         return "1" if value else "0"
     if isinstance(value, (list, tuple)):
@@ -300,19 +303,20 @@ def plain_text(value: object) -> str:
 
 
 def project_file(start: str) -> str:
-    """The nearest pyproject.toml in start or above, or nothing."""
-    place = start
+    """Path of the nearest pyproject.toml in `start` or above; "": there is no such file."""
+    directory = start
     while True:
-        path = os.path.join(place, "pyproject.toml")
+        path = os.path.join(directory, "pyproject.toml")
         if os.path.isfile(path):
             return path
-        above = os.path.dirname(place)
-        if above == place:
+        above = os.path.dirname(directory)
+        if above == directory:
             return ""
-        place = above
+        directory = above
 
 
 def _project() -> tuple[str, dict[str, object]]:
+    """Path of pyproject.toml and its table [tool.spartito]. Usage: the file cannot be read, or a key is unknown."""
     try:
         path = project_file(os.getcwd())
     except OSError:
@@ -324,7 +328,7 @@ def _project() -> tuple[str, dict[str, object]]:
             data = f.read()
     except OSError as e:
         raise Usage(f"{path}: {e.strerror}") from None
-    # without one of these there is no such table; a TOML reader takes longer to load than all the rest of the launcher
+    # if none of these words occurs, the file has no such table: loading a TOML parser takes longer than the rest of the launcher
     bare = data.translate(None, b" \t\"'")
     if b"spartito" not in bare or not any(words in bare for words in (b"tool.spartito", b"[tool]", b"tool={")):
         return path, {}
@@ -348,13 +352,13 @@ def _project() -> tuple[str, dict[str, object]]:
 
 
 def strange_variables(environment: Mapping[str, str] | None = None) -> list[str]:
-    """Lines about SPARTITO_* variables that nothing reads but that look like one that is read."""
+    """A line about each variable SPARTITO_* that Spartito does not know, with a suggestion."""
     prefix = "SPARTITO_"
     known = [s.variable for s in SETTINGS]
     lines = []
     for name in sorted(os.environ if environment is None else environment):
         if name.startswith(prefix) and name not in known and name not in OTHERS:
-            # what all of them begin with is no likeness
+            # compare without the common prefix, which would make all names similar
             tails = [variable[len(prefix) :] for variable in known]
             hint = near(name[len(prefix) :], tails).replace("mean ", "mean " + prefix)
             if name in ("SPARTITO_INCLUDE", "SPARTITO_EXCLUDE"):
@@ -364,7 +368,8 @@ def strange_variables(environment: Mapping[str, str] | None = None) -> list[str]
 
 
 def resolve(given: dict[str, object]) -> list[Value]:
-    """Every setting with its value and origin. Usage: a value that cannot be read, naming where it stands."""
+    """All settings with their values and origins. given: values from the command line. Usage: an invalid value; the text names its
+    origin."""
     path, table = _project()
     values = []
     for name in ("source", "finalize"):
@@ -373,21 +378,21 @@ def resolve(given: dict[str, object]) -> list[Value]:
     for setting in SETTINGS:
         if setting.name in given:
             raw, origin = given[setting.name], setting.option
-            told = "command line"
+            source = "command line"
         elif setting.variable in os.environ:
             raw, origin = os.environ[setting.variable], setting.variable
-            told = setting.variable
+            source = setting.variable
         elif setting.name in table:
             raw = table[setting.name]
-            origin = told = f"{path}: tool.spartito.{setting.name}"
+            origin = source = f"{path}: tool.spartito.{setting.name}"
             if setting.kind == "formats" and isinstance(raw, list):
                 raw = ",".join(map(str, raw))
         else:
             values.append(Value(setting, setting.default, "default"))
             continue
         try:
-            # on the command line, what is not wanted is not given
-            values.append(Value(setting, normal(setting, plain_text(raw), off=told != "command line"), told))
+            # on the command line 0 bytes are refused: to disable such a setting, omit the option
+            values.append(Value(setting, normal(setting, plain_text(raw), off=source != "command line"), source))
         except ValueError as e:
             raise Usage(f"{origin}: {e}") from None
     _only_included({value.setting.name: value for value in values})
@@ -395,14 +400,15 @@ def resolve(given: dict[str, object]) -> list[Value]:
 
 
 def _only_included(values: dict[str, Value]) -> None:
-    """Whoever begins with an include means that and nothing else; --only-mine says itself what else."""
+    """If the first filter item is an include, excludes all other functions; not with --only-mine, which selects functions
+    itself."""
     items = values["filter"]
     if items.text.startswith("+") and values["only_mine"].text == "0":
         items.text = "-*\n" + items.text
 
 
 def keyword_settings(keywords: dict[str, object]) -> dict[str, str]:
-    """The settings of spartito.start(**keywords) for the recorder. TypeError, ValueError: what is wrong."""
+    """The settings of spartito.start(**keywords) for the recorder. TypeError: an unknown keyword. ValueError: an invalid value."""
     known = {s.name: s for s in SETTINGS if s.recorded or s.name == "lines_only"}
     settings = {}
     for name, value in keywords.items():

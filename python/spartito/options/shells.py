@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Completion scripts and the man page, made from the table of options. The build runs it, too, before the extension modules
-exist: it may import nothing but modules of this package.
+"""Generates completion scripts and the man page from the table of commands. The build also runs this module before the extension
+modules exist, so it may import only modules of this package.
 
-Formats are asked of `spartito doctor --formats` when the key is pressed, so that the script need not be made again."""
+The scripts run `spartito doctor --formats` to complete formats, so that they stay valid when formats change."""
 
 from __future__ import annotations
 
 from spartito.options.recording import LANGUAGES
 from spartito.options.table import COMMANDS, SHELLS, Command, Option, option_text
 
-WORDS = {"shells": SHELLS, "kernel": ("install", "remove"), "compiler": tuple(LANGUAGES)}  # operands that are one of a few words
+# kinds of operands that must be one of a few words
+WORDS = {"shells": SHELLS, "kernel": ("install", "remove"), "compiler": tuple(LANGUAGES)}
 FORMATS = "$(spartito doctor --formats 2>/dev/null)"
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line as one table. The parser, --help, the man page, docs/commands.md and the shell completions are made from it.
+"""The command line as one table, from which the parser, --help, the man page, docs/commands.md and the shell completions are made.
 
-It is no argparse parser, because every measured program loads it at its start (docs/dependencies.md has the figures)."""
+It does not use argparse, which would delay the start of every measured program (docs/dependencies.md has the figures)."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ def find_command(name: str) -> Command | None:
 
 
 def overview() -> str:
-    """What `spartito --help` prints."""
+    """The text of `spartito --help`."""
     lines = ["usage: spartito COMMAND … | spartito [options of run] script.py …", "", "Measures Python programs and shows where the time goes."]
     for title, commands in OVERVIEW:
         lines += ["", f"{title}:", *(f"  {command.name:<11} {command.summary}" for command in commands)]
@@ -372,7 +372,7 @@ def overview() -> str:
 
 
 def start() -> str:
-    """What `spartito` alone prints: half a page."""
+    """The text that `spartito` without arguments prints."""
     return """\
 Spartito measures Python programs and shows where the time goes.
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Charts and call graphs as files."""
+"""Draws charts and call graphs as files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What charts and graphs of `spartito plot` share: the part of the experiment, the file, the title."""
+"""Options that charts and graphs of `spartito plot` share: the part of the experiment, the file, the title."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def output(values: dict[str, object], what: str, suffixes: Sequence[str]) -> tuple[str, str]:
-    """The file and its suffix. what: graph or chart. Usage: none is given, or it has another suffix."""
+    """The output file and its suffix. what: "graph" or "chart". Usage: no file is given, or its suffix is not one of `suffixes`.
+    Refused: it is a directory."""
     path = str(values.get("output") or "")
     endings = ", ".join(suffixes[:-1]) + (" or " if len(suffixes) > 1 else "") + suffixes[-1]
     if not path:
@@ -31,7 +32,7 @@ def output(values: dict[str, object], what: str, suffixes: Sequence[str]) -> tup
 
 
 def part(info: dict[str, Any], values: dict[str, object]) -> tuple[int, int, str]:
-    """Process, location (-1: all) and what they are called. Usage: there is no such one."""
+    """The selected process and location (-1: all) and their title. Usage: there is no such process or thread."""
     location = values.get("location")
     process = chosen(info, values)
     if isinstance(location, int):
@@ -45,11 +46,11 @@ def part(info: dict[str, Any], values: dict[str, object]) -> tuple[int, int, str
 
 
 def heading(info: dict[str, Any], values: dict[str, object], what: str) -> str:
-    """The title: that of --title, or the program, its part, and how long it ran."""
+    """The title: that of --title, or the program, the selected part and the duration."""
     if "title" in values:
         return str(values["title"])
     commands = [p["command"] for p in info["processes"] if p["command"]]
-    # of a path its last part: where the interpreter is says nothing
+    # only the last part of a path: the directory of the interpreter does not matter
     words = [os.path.basename(w) if w.startswith("/") else w for w in (commands or [info["dir"]])[0].split(" ")]
     program = name(" ".join(words))
     parts = [text for text in (program, what) if text]

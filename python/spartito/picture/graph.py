@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The call graph, placed by Graphviz if it is installed."""
+"""Draws the call graph. Graphviz computes the layout if it is installed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".svg", ".png", ".pdf", ".dot")
 NODES = 60
-NODE_SHARE, EDGE_SHARE = 0.5, 0.1  # percent, as gprof2dot has them
-PATIENCE = 300  # seconds for Graphviz
+NODE_SHARE, EDGE_SHARE = 0.5, 0.1  # percent, as in gprof2dot
+TIMEOUT = 300  # seconds for Graphviz
 
 
 def _number(values: dict[str, object], key: str, default: float) -> float:
@@ -31,20 +31,21 @@ def _number(values: dict[str, object], key: str, default: float) -> float:
 
 
 def _graphviz(path: str, needed: bool) -> str:
-    """The program; "": it is not here, and Spartito draws the picture itself."""
+    """Path of the program dot; "": it is not installed, and Spartito computes the layout. Refused: it is needed and not
+    installed."""
     found = shutil.which("dot")
     if found is None and not needed:
         return ""
     if found is None:
         raise Refused(
-            f"{path} needs the program dot of Graphviz, which is not here: install the package graphviz "
+            f"{path} needs the program dot of Graphviz, which is not installed: install the package graphviz "
             "(apt install graphviz, conda install graphviz), or write .svg or .dot"
         )
     return found
 
 
 def _draw(dot: str, source: str, path: str, suffix: str) -> None:
-    """By Graphviz."""
+    """Lets Graphviz draw the file `source`. Refused: it fails."""
     with tempfile.TemporaryDirectory(prefix="spartito-") as scratch:
         drawn = os.path.join(scratch, "drawn" + suffix)
         more = ["-Gdpi=144"] if suffix == ".png" else []
@@ -55,20 +56,21 @@ def _draw(dot: str, source: str, path: str, suffix: str) -> None:
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=PATIENCE,
+                timeout=TIMEOUT,
             )
         except subprocess.TimeoutExpired:
-            raise Refused(f"{path}: Graphviz needs more than {PATIENCE} s for it; draw less with --limit") from None
+            raise Refused(f"{path}: Graphviz needs more than {TIMEOUT} s for it; draw less with --limit") from None
         except OSError as e:
             raise Refused(f"{dot}: {e.strerror}") from None
         if done.returncode or not os.path.exists(drawn):
-            said = (done.stderr.strip().splitlines() or ["it printed nothing"])[0]
-            raise Refused(f"{path}: Graphviz could not draw it: {said}")
+            message = (done.stderr.strip().splitlines() or ["it printed nothing"])[0]
+            raise Refused(f"{path}: Graphviz could not draw it: {message}")
         _put(drawn, path)
 
 
 def _put(drawn: str, path: str) -> None:
-    """To where the name leads, as the writers in C do it: a file appears complete or not at all."""
+    """Copies the file `drawn` to `path`, or to the target if `path` is a link. As with the writers in C, the file appears complete
+    or not at all."""
     target = os.path.realpath(path)
     special = os.path.exists(target) and not os.path.isfile(target)
     new = target if special else f"{target}.{os.getpid()}.new"
@@ -84,7 +86,7 @@ def _put(drawn: str, path: str) -> None:
 
 
 def draw(model: Model, info: dict[str, Any], values: dict[str, object], path: str, suffix: str) -> str:
-    """Writes the graph to the path and returns a sentence about it. values: the options of `spartito plot`. Refused: Graphviz is
+    """Writes the graph to `path` and returns a sentence about it. values: the options of `spartito plot`. Refused: Graphviz is
     needed and missing, or fails."""
     dot = "" if suffix == ".dot" else _graphviz(path, suffix != ".svg")
     process, location, what = part(info, values)

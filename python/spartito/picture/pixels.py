@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pixels of a chart in SVG, by whichever program is here that draws them."""
+"""Converts an SVG chart to PNG with an installed program: rsvg-convert, Inkscape or a browser."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from spartito.base.messages import Refused, reason
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Renderer = Callable[[str, str], list[str]]  # the command that makes a .png of an .svg
+    Renderer = Callable[[str, str], list[str]]  # (path of .svg, path of .png) -> command line that converts it
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-SCALE = 2  # pixels of the file for one of the chart: text is sharp when it is printed
-PATIENCE = 300  # seconds
+SCALE = 2  # pixels of the file for each pixel of the chart, so that printed text is sharp
+TIMEOUT = 300  # seconds
 
 
 def _browser(program: str) -> Renderer:
@@ -27,7 +27,7 @@ def _browser(program: str) -> Renderer:
             head = f.read(4096)
         sizes = [re.search(rf'<svg[^>]* {side}="(\d+)', head) for side in ("width", "height")]
         width, height = (one.group(1) if one else "1200" for one in sizes)
-        # Chromium refuses its sandbox to root; it loads nothing but our own file
+        # Chromium does not start as root with its sandbox. It loads only the chart, so that it is safe without the sandbox.
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
         profile = os.path.join(os.path.dirname(png), "profile")
         return [program, "--headless", *root, "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",
@@ -38,7 +38,7 @@ def _browser(program: str) -> Renderer:
 
 
 def renderer(path: str) -> Renderer:
-    """Refused: there is none; path: the file that was asked for."""
+    """The first converter that is installed. path: the output file, for the message. Refused: no converter is installed."""
     found = shutil.which("rsvg-convert")
     if found:
         rsvg = found
@@ -58,7 +58,8 @@ def renderer(path: str) -> Renderer:
 
 
 def as_png(draw: Callable[[str], dict[str, int]], path: str, render: Renderer) -> dict[str, int]:
-    """What draw() returned. Refused: the program failed."""
+    """Calls draw() with the path of an SVG file, converts that to `path`, and returns the result of draw(). Refused: the program
+    failed, or the file cannot be written."""
     from tempfile import mkdtemp
 
     scratch = mkdtemp(prefix="spartito-plot-")
@@ -76,11 +77,11 @@ def as_png(draw: Callable[[str], dict[str, int]], path: str, render: Renderer) -
 
 def _run(command: list[str], png: str) -> None:
     try:
-        made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+        made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
-        raise Refused(f"{command[0]} did not draw the chart within {PATIENCE} s") from None
+        raise Refused(f"{command[0]} did not draw the chart within {TIMEOUT} s") from None
     except OSError as e:
         raise Refused(f"{command[0]}: {reason(e)}") from None
     if made.returncode or not os.path.exists(png):
-        said = made.stderr.decode(errors="replace").strip().split("\n")[-1]
-        raise Refused(f"{command[0]} could not draw the chart: {said or f'exit status {made.returncode}'}")
+        message = made.stderr.decode(errors="replace").strip().split("\n")[-1]
+        raise Refused(f"{command[0]} could not draw the chart: {message or f'exit status {made.returncode}'}")

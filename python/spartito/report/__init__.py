@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run recorded, as tables and pictures."""
+"""The reports of `spartito report`, as tables and JSON."""

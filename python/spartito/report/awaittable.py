@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tasks of asyncio, trio and anyio waited for: in `spartito report waits`, beside the waits of threads.
+"""The waits of asyncio, trio and anyio tasks in `spartito report waits`.
 
-The recorder knows the innermost coroutine, the call path down to it, and the type of what it handed to its event loop, which is
-nearly always a future. For what the program waits, the functions of the library on that path tell."""
+The recorder stores the innermost coroutine, its call path, and the type of the object that it awaits, which is nearly always a
+future. The library functions on the call path show for what kind of object the program waits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spartito.base.text import Column, Output, count, name, plural, seconds, sho
 from spartito.report import locktable
 
 LIBRARIES = ("asyncio", "trio", "anyio")
-# a class of the library, in whatever module
+# kinds by the class of a library function, in any module
 CLASSES = {
     "Lock": "lock", "StrictFIFOLock": "lock",
     "Condition": "condition",
@@ -24,12 +24,12 @@ CLASSES = {
     "MemoryObjectReceiveStream": "queue", "MemoryObjectSendStream": "queue",
     "TaskGroup": "task", "NurseryManager": "task", "Nursery": "task",
 }  # fmt: skip
-# functions of no class, in whatever module
+# kinds by name of a function outside of classes, in any module
 FUNCTIONS = {
     "sleep": "sleep", "__sleep0": "sleep", "sleep_until": "sleep", "sleep_forever": "sleep",
     "wait": "task", "_wait": "task",
 }  # fmt: skip
-# all else in these
+# kinds by module, for all other functions
 MODULES = {
     "asyncio.streams": "stream", "asyncio.sslproto": "stream",
     "asyncio.subprocess": "process", "asyncio.base_subprocess": "process",
@@ -40,13 +40,13 @@ MODULES = {
     "trio._subprocess": "process",
     "trio._threads": "thread", "anyio.to_thread": "thread",
 }  # fmt: skip
-# where no function of the library tells it: what was awaited
-TIMED = {"wait_for": "task", "timeout": "task"}  # which run a task of their own, or what they are given
+# used if none of the above applies: functions that create a task or await their argument, and types of the awaited object
+TIMED = {"wait_for": "task", "timeout": "task"}
 TYPES = {"Task": "task", "_GatheringFuture": "task", "Future": "future"}
 
 
 def _library(function: str) -> str:
-    """asyncio of asyncio.locks:Lock.acquire; empty: the function is not one of theirs."""
+    """The library of a function: "asyncio" for asyncio.locks:Lock.acquire; empty: it is of no library."""
     package = function.partition(":")[0].partition(".")[0].lstrip("_")
     return package if package in LIBRARIES else ""
 
@@ -56,33 +56,34 @@ def _function(function: str) -> str:
 
 
 def _of_function(function: str) -> str:
+    """The kind of wait that a library function means; empty: none in particular."""
     module, _, qualname = function.partition(":")
     owner = qualname.rpartition(".")[0].rpartition(".")[2]
     return CLASSES.get(owner) or FUNCTIONS.get(qualname) or MODULES.get(module, "")
 
 
-def told(wait: dict[str, Any]) -> tuple[str, str, list[str]]:
-    """Of a row of Model.locks()["awaits"]: the kind of what is waited for, whose library's that is (empty: not known), and the
-    program's own call path, from the task's coroutine on."""
+def classify(wait: dict[str, Any]) -> tuple[str, str, list[str]]:
+    """Classifies a row of Model.locks()["awaits"]. Returns the kind of the awaited object, its library (empty: not known), and the
+    part of the call path from the task's coroutine to the program's innermost function."""
     stack = list(wait["stack"]) or [part for part in (wait["task"], wait["where"]) if part]
     if wait["task"] in stack:
         stack = stack[stack.index(wait["task"]) :]
     end = len(stack)
     while end and _library(stack[end - 1]):
         end -= 1
-    inner = stack[end:]  # functions of the library, the one that the program awaits first
+    inner = stack[end:]  # library functions, outermost first: the first one is awaited by the program
     what = str(wait["what"] or "")
     kind = next(filter(None, map(_of_function, inner)), "") or next((TIMED[f] for f in map(_function, inner) if f in TIMED), "")
-    # that of the event loop, where the program's own function awaits
+    # if no library function is on the path, the library of the event loop
     library = next(filter(None, map(_library, [*inner, *reversed(wait["stack"])])), "")
     return kind or TYPES.get(what.rpartition(".")[2], "other"), library, stack[:end] or stack
 
 
 def rows(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same rows, most time first, with `kind`, `library` and `path`."""
+    """The rows of Model.locks()["awaits"] with `kind`, `library` and `path` of classify(), most time first."""
     awaits = []
     for wait in found["awaits"]:
-        kind, library, path = told(wait)
+        kind, library, path = classify(wait)
         awaits.append({**wait, "kind": kind, "library": library, "path": path})
     return sorted(awaits, key=lambda w: (-w["time"], w["path"], w["kind"]))
 
@@ -103,7 +104,7 @@ def _title(wait: dict[str, Any]) -> str:
 
 
 def write(out: Output, awaits: list[dict[str, Any]], limit: int) -> None:
-    """What rows() returned; nothing where no task waited."""
+    """Writes the tables of waits of tasks. awaits: from rows(); without rows it writes nothing."""
     if not awaits:
         return
     kinds: dict[str, _Sum] = {}

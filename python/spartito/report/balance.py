@@ -11,8 +11,8 @@ from spartito.experiments.naming import rank_names
 from spartito.report import parts
 from spartito.report.protocol import Query, Report
 
-SENTENCES = 3
-WORTH = 0.01  # of the busiest unit's time: less of it is not worth a sentence
+SENTENCES = 3  # maximum number of sentences
+MIN_SHARE = 0.01  # of the busiest thread's time: idle units are reported for functions with at least this share
 COLUMNS = (
     Column("imbalance"),
     Column("%"),
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 class Units:
-    """What is compared: names for sentences and for cells."""
+    """The compared ranks, processes or threads. short: their numbers, for sentences. cells: numbers with names, for tables."""
 
     def __init__(self, info: dict[str, Any], over: str, units: list[int]) -> None:
         self.word = {"ranks": "rank", "processes": "process", "threads": "thread"}[over]
@@ -44,7 +44,7 @@ class Units:
         return len(self.short)
 
     def some(self, chosen: list[int]) -> str:
-        """0–3, 7, 12 …"""
+        """The numbers of the chosen units as text: "0–3, 7, 12 …"."""
         runs: list[list[int]] = []
         for unit in chosen:
             if runs and unit == runs[-1][-1] + 1:
@@ -58,12 +58,12 @@ class Units:
 
 
 def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list[str]:
-    """Who did nothing where others worked."""
+    """Sentences about units that did no work in a function in which others worked."""
     busiest = max((loc["busy"] for loc in info["locations"]), default=0.0)
     out = []
     for row in found["idle"][:SENTENCES]:
         most = row["incl"]["max"]
-        if most < WORTH * busiest:
+        if most < MIN_SHARE * busiest:
             continue
         out.append(
             f"{len(row['idle'])} of {plural(len(units), units.word)} ({units.some(row['idle'])}) did no work in "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report callers --match NAME`: who calls a function, and whom it calls."""
+"""`spartito report callers --match NAME`: the callers and callees of functions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the reports of functions (flat.py) and call paths (tree.py) share: a table for each part of the experiment, a footer."""
+"""The base class of the reports of functions (flat.py) and call paths (tree.py): a table for each part of the experiment, a
+footer."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spartito.base.messages import Refused
 from spartito.base.text import plural, seconds
 from spartito.experiments import contents, sampled
-from spartito.experiments.cost import cost_told, told
+from spartito.experiments.cost import cost_place, cost_sentence
 from spartito.report import mpitable
 from spartito.report.parts import Part, check, gathered, parts
 from spartito.report.protocol import Query, Report
@@ -25,7 +26,7 @@ class CallReport(Report):
 
     @abstractmethod
     def rows(self, query: Query, part: Part) -> list[dict[str, Any]]:
-        """The rows of one part, as Model.flat() or Model.tree() has them."""
+        """The rows of one part, from Model.flat() or Model.tree()."""
 
     @abstractmethod
     def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:
@@ -58,9 +59,9 @@ def _footer(query: Query, notes: list[str], out: Output) -> None:
         memory = "; `spartito report memory` shows the memory" if contents.is_recorded(info) else ""
         out.line("no calls were recorded" + lines + memory)
     out.line()
-    for line in (*sampled.told(info), *of_mpi(info), *notes):
+    for line in (*sampled.notes(info), *of_mpi(info), *notes):
         out.line(line)
-    cost = f"; {cost_told(info)}, which {told(query.given('compensate'))}" if called else ""
+    cost = f"; {cost_sentence(info)}, which {cost_place(query.given('compensate'))}" if called else ""
     out.line(
         f"{plural(len(info['processes']), 'process')}, {plural(len(info['locations']), 'thread')}, "
         f"{seconds(info['end'] - info['begin'])} from first to last{cost}"

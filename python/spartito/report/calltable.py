@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of functions and call paths that `spartito report` shows, and which of their columns a terminal has room for."""
+"""Tables of functions and call paths. The ranks of columns decide which ones a narrow terminal shows."""
 
 from __future__ import annotations
 
@@ -18,28 +18,31 @@ NUMBERS = (
 OF_CALLS = (Column("mean", rank=5), Column("min", rank=2), Column("max", rank=3), Column("std", rank=1))
 TREE_NUMBERS = (Column("total"), Column("%"), Column("self"), Column("calls"))
 NAME = Column("function", left=True, style="cyan")
-TREE_NAME = Column("function", left=True, style="cyan", least=44)  # with the indentation
+TREE_NAME = Column("function", left=True, style="cyan", min_width=44)  # includes the indentation
 PLACE = Column("defined at", left=True, style="dim", rank=4)
-UNKNOWN = "-"  # how many calls samples were taken of
-# what was collected beside the calls: of self and total the one that the table is about, where there is any
+UNKNOWN = "-"  # shown for the number of calls if there are only samples
+# sources of metrics for which a table has one column, self or total, and only if it has a value
 COLLECTED = ("sample", "memory", "wait")
-# a narrow terminal leaves out numbers of blocks and samples first, then states, then what --metric counted, and these last
+# ranks of columns: a narrow terminal omits first COUNT (numbers of blocks and samples), then STATE (sampled states), then the
+# metrics of --metric (TOTAL, SELF), and last the columns of RANKS
 RANKS = {"peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
 STATE, COUNT, TOTAL, SELF = 7, 6, 9, 10
 
 
 def place(row: dict[str, Any]) -> str:
+    """The source location of a function."""
     if not row["file"]:
         return ""
     return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
 
 
 def _known(row: dict[str, Any]) -> bool:
-    """Whether it is known how many calls the row is about: of samples alone it is not (contents.known())."""
+    """Whether the number of calls is known. It is not if there are only samples (contents.known())."""
     return row["visits"] is not None
 
 
 def calls(row: dict[str, Any]) -> str:
+    """Calls and resumptions: 1+99."""
     if not _known(row):
         return UNKNOWN
     return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
@@ -56,9 +59,9 @@ def _numbers(row: dict[str, Any], total: float) -> list[str]:
 
 
 class Counted:
-    """Columns of metrics: what was counted with callees, and in the table of functions (flat) without them, too. Of COLLECTED one
-    of the two, but where nothing else is shown (alone). Of bytes, which only functions of MPI and of file I/O count themselves,
-    with callees alone, and only where there are some."""
+    """The columns of metrics: the inclusive value, and in the table of functions (flat) also the exclusive one. A metric with a
+    source in COLLECTED has only one of the two, unless the table shows nothing else (alone). Bytes, which only MPI and file I/O
+    functions count, have only the inclusive value, and only if one is not 0."""
 
     def __init__(self, metrics: list[dict[str, Any]], rows: list[dict[str, Any]], flat: bool, alone: bool = False) -> None:
         self.of: list[tuple[dict[str, Any], str]] = []
@@ -87,7 +90,7 @@ class Counted:
 
 
 def write_flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
-    """The functions of Model.flat(), after contents.known(); busy: s that percentages are of."""
+    """Writes a table of functions. rows: Model.flat() after contents.known(). busy: time in s that is 100 %."""
     timed = contents.timed(info) or not rows
     counted = Counted(info["metrics"], rows, flat=True, alone=not timed)
     called = timed and (not rows or any(map(_known, rows)))
@@ -100,7 +103,7 @@ def write_flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[
 
 
 def _hidden(n: int, level: int, values: dict[str, object]) -> str:
-    """What the line for n paths says that are not shown below one of that level."""
+    """The text of the line for n call paths that are not shown below a path of this level."""
     if values.get("limit"):
         return f"{plural(n, 'path')} not shown"
     if level + 1 == values.get("depth"):
@@ -109,11 +112,12 @@ def _hidden(n: int, level: int, values: dict[str, object]) -> str:
 
 
 def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object], info: dict[str, Any]) -> None:
-    """The call paths of Model.tree(), after contents.known(); values: the options that left some out."""
+    """Writes the call tree. rows: Model.tree() after contents.known(). busy: time in s that is 100 %. values: options, for the
+    texts about hidden paths."""
     timed = contents.timed(info) or not rows
     counted = Counted(info["metrics"], rows, flat=False, alone=not timed)
     lines: list[tuple[str, ...]] = []
-    open_notes: list[tuple[int, tuple[str, ...]]] = []  # what is hidden below a path comes after its children
+    open_notes: list[tuple[int, tuple[str, ...]]] = []  # (level, line) about hidden paths, written after the children of a path
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
     for row in rows:
         depth = -1 if row["kind"] == "root" else row["depth"]
@@ -132,7 +136,7 @@ def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dic
 
 
 def write_callers(out: Output, found: list[dict[str, Any]]) -> None:
-    """What Model.callers() returns, after contents.known()."""
+    """Writes a table for each region. found: Model.callers() after contents.known()."""
     columns = [Column("total"), Column("self"), Column("calls"), NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:

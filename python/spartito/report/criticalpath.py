@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report critical-path`: the chain of work and waiting that the length of a run with MPI consists of."""
+"""`spartito report critical-path`: the chain of activities that determines the length of an MPI run."""
 
 from __future__ import annotations
 

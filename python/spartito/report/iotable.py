@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report io`: files, and the call paths that read and wrote them."""
+"""`spartito report io`: file I/O by file and by call path."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ WORDS = ("read", "written", "operations", "time")
 
 
 def _counted(row: dict[str, Any], metric: str) -> int:
+    """The exclusive value of a metric; 0: it was not recorded."""
     return int(row.get("metrics", {}).get(metric, {}).get("excl", 0))
 
 
 def paths(model: Model, limit: int) -> list[dict[str, Any]]:
-    """The call paths that end in a function of file I/O, those with the most time first. limit 0: all."""
+    """The call paths that end in a file I/O function, most time first. limit 0: all."""
     found: list[dict[str, Any]] = []
     stack: list[str] = []
     for row in model.tree():
@@ -42,6 +43,7 @@ def paths(model: Model, limit: int) -> list[dict[str, Any]]:
 
 
 def files(model: Model, limit: int) -> list[dict[str, Any]]:
+    """The rows of Model.io(), most time first. limit 0: all."""
     found = model.io()
     found.sort(key=lambda f: -(f["read_time"] + f["write_time"] + f["flush_time"]))
     return found[:limit] if limit else found
@@ -51,7 +53,7 @@ class FileIO(Report):
     name = "io"
 
     def gather(self, query: Query) -> dict[str, Any]:
-        """files: None where the trace is missing; paths: call paths."""
+        """files: rows of files(), None without a trace. paths: rows of paths()."""
         by_path = paths(query.model, query.limit)
         by_file = files(query.model, query.limit) if query.info["traced"] else None
         if not by_path and not by_file:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The source of functions whose lines were recorded: as it was when it was measured where the experiment keeps it, else as it is
-now, and what is to be said about the difference."""
+"""The source text of functions whose lines were recorded. It is the copy that the experiment contains, or else the current file. A
+remark says whether the file has changed since the measurement."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-LARGEST = 16 * regular.MIB  # of a source file, or of the index of those that are kept
-# what names of source files end with
+MAX_SIZE = 16 * regular.MIB  # of a source file, and of the index of source files in the experiment
+# suffixes of source files
 PYTHON = (".py", ".pyw", ".pyi", ".pyx", ".pxd", ".pxi", ".ipy")
 COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".cu", ".f", ".f90", ".f95", ".rs")
 
 
 class Source:
-    """lines: with their ends, nothing where there is no source. remark: a sentence, or nothing."""
+    """The text of a source file. lines: with their line ends; empty: there is no source. remark: a sentence, or ""."""
 
     __slots__ = ("lines", "remark")
 
@@ -33,14 +33,16 @@ class Source:
 
 
 def _read(path: str, flags: int = os.O_RDONLY) -> bytes | None:
+    """The content of a regular file; None: it cannot be read."""
     try:
-        return regular.content(path, LARGEST, flags)
+        return regular.content(path, MAX_SIZE, flags)
     except (OSError, ValueError):
         return None
 
 
 def decoded(data: bytes) -> list[str]:
-    """The lines of a module, as Python reads them: its coding line counts. Nothing where it is not text."""
+    """The lines of a source file, decoded as Python does it: with the encoding that a coding comment declares. Empty: it is not
+    text."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         lines = io.TextIOWrapper(io.BytesIO(data), encoding).readlines()
@@ -52,10 +54,10 @@ def decoded(data: bytes) -> list[str]:
 
 
 class Sources:
-    """Those of an experiment, each read once."""
+    """The source files of an experiment, each read once."""
 
     def __init__(self, directory: str, end: float) -> None:
-        """end: of the measurement, seconds since the epoch."""
+        """end: time of the end of the measurement, seconds since 1970."""
         self.directory = directory
         self.end = end
         self._index: dict[str, str] | None = None
@@ -66,16 +68,16 @@ class Sources:
             self._found[file] = self._find(file)
         return self._found[file]
 
-    def readable(self, file: str, most: int) -> bool:
-        """Whether it is source that may be shown to others: kept by the experiment, or a file that looks like source and has at
-        most so many bytes. What an experiment names as a file of a function need not be one."""
+    def readable(self, file: str, max_size: int) -> bool:
+        """Whether a file may be shown to others: the experiment contains a copy, or it is a source file of at most max_size bytes.
+        This check protects other files of the user, as a manipulated experiment may name any file as that of a function."""
         if not file:
             return False
-        if self._kept(file) is not None:  # an index may name what is not kept
+        if self._kept(file) is not None:  # the index may name a file that is missing
             return True
         try:
-            if not os.path.isfile(file) or os.path.getsize(file) > most:
-                return not os.path.exists(file)  # what is gone is told as such
+            if not os.path.isfile(file) or os.path.getsize(file) > max_size:
+                return not os.path.exists(file)  # of() reports a missing file
             if file.lower().endswith((*PYTHON, *COMPILED)):
                 return True
             with regular.opened(file) as f:
@@ -85,10 +87,11 @@ class Sources:
         return first.startswith(b"#!") and b"python" in first
 
     def _kept(self, file: str) -> bytes | None:
+        """The content of the copy in the experiment; None: the experiment has no copy."""
         if self._index is None:
             self._index = index(self.directory)
         name = self._index.get(file)
-        # a link would lead out of the experiment
+        # a symbolic link could lead out of the experiment
         return _read(os.path.join(self.directory, "source", name), os.O_NOFOLLOW) if name else None
 
     def _find(self, file: str) -> Source:
@@ -96,7 +99,7 @@ class Sources:
             return Source([], "no source: the file of this function is not known")
         kept, now = self._kept(file), _read(file)
         if kept is not None:
-            if file.startswith("In["):  # of a notebook, which was never in a file
+            if file.startswith("In["):  # a notebook cell, which was never in a file
                 return Source(decoded(kept))
             if now is None:
                 return Source(decoded(kept), f"{file} is gone; this is its source as it was measured")
@@ -104,7 +107,7 @@ class Sources:
                 return Source(decoded(kept), f"{file} has changed since; this is its source as it was measured")
             return Source(decoded(kept))
         if now is None and file.startswith("<") and file in linecache.cache:
-            return Source(linecache.getlines(file))  # what this very process has generated
+            return Source(linecache.getlines(file))  # code that this process generated
         if now is None:
             return Source([], f"no source: {file} is gone" if os.path.isabs(file) else f"no source: {file} is no file")
         lines = decoded(now)
@@ -123,7 +126,7 @@ def _changed(file: str, end: float) -> bool:
 
 
 def index(directory: str) -> dict[str, str]:
-    """The files whose source an experiment keeps, and their names in its directory `source`; of one that is damaged, nothing."""
+    """The source files that an experiment contains, with their names in its directory `source`; empty if the index is damaged."""
     import json
 
     data = _read(os.path.join(directory, "source", "index.json"))
@@ -135,23 +138,23 @@ def index(directory: str) -> dict[str, str]:
 
 
 def _shown(file: str) -> str:
-    """A path as the model has it: it may be of bytes that are no UTF-8."""
+    """A path as the model returns it: bytes that are not UTF-8 are escaped."""
     return file.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def block(lines: Sequence[str], first: int) -> list[str]:
-    """The lines of the function (class, lambda …) that begins in line `first`, counted from 1."""
+    """The lines of the function, class or lambda that begins in line `first` (from 1)."""
     import inspect
 
     try:
         return list(inspect.getblock(lines[max(first - 1, 0) :]))  # type: ignore[attr-defined,unused-ignore]
     except (SyntaxError, tokenize.TokenError, IndentationError):
-        # what getblock() lets through where the rest of the file is no Python
+        # getblock() raises these if the following text is not Python
         return list(lines[max(first - 1, 0) : first])
 
 
 def extent(lines: Sequence[str], first: int, last: int, whole: bool) -> list[tuple[int, str]]:
-    """(number, text) of the lines of a function, and of all lines up to `last`, which ran. whole: of a module."""
+    """(number, text) of the lines of a function, at least up to line `last`, which ran. whole: it is a module."""
     first = max(first, 1)
     end = len(lines) if whole else first - 1 + len(block(lines, first))
     return [(n, lines[n - 1].rstrip("\r\n") if n <= len(lines) else "") for n in range(first, max(end, last) + 1)]

@@ -33,20 +33,20 @@ COLUMNS = (
     Column("in callees", rank=1),
     Column("source", left=True),
 )
-# percent of a function's time, and how a line from there on is shown
+# minimum percent of the function's time, and style of such a line
 HEAT = ((40.0, "bold red"), (20.0, "red"), (10.0, "dark_orange"), (5.0, "yellow"), (0.0, ""))
-TAB = 8  # as the interpreter counts
+TAB = 8  # columns, as in Python's tokenizer
 
 
 def matches(pattern: str, function: dict[str, Any]) -> bool:
-    """As --match does it."""
+    """Whether --match selects a function."""
     from spartito._analyse import name_matches
 
     return name_matches(pattern, *(function[key].replace("\0", "") for key in ("name", "module", "file")))
 
 
 def functions(model: Model, location: int, process: int, match: str) -> list[dict[str, Any]]:
-    """Those with the most time first."""
+    """The functions with recorded lines, most time first. match: --match, or ""."""
     found = model.lines(location=location, process=process)
     if match:
         found = [f for f in found if matches(match, f)]
@@ -56,7 +56,7 @@ def functions(model: Model, location: int, process: int, match: str) -> list[dic
 def chosen(
     model: Model, match: str, whole: Sequence[Part], lacks: Callable[[str], Refused] = Refused
 ) -> list[list[dict[str, Any]]]:
-    """The functions of each part. Refused: there are none at all."""
+    """The functions of each part. Refused: no part has functions. lacks: makes that exception."""
     found = [functions(model, part.location, part.process, match) for part in whole]
     if not any(found):
         if match and model.lines():
@@ -66,7 +66,7 @@ def chosen(
 
 
 def _rows(f: dict[str, Any], sources: Sources) -> list[dict[str, Any]]:
-    """Every line of a function from its first to its last, also those that did not run."""
+    """A row for each line of a function, from the first to the last, also for lines that did not run."""
     time = f["excl"] + f["callees"]
     ran = {line[0]: line for line in f["lines"]}
     rows = []
@@ -97,7 +97,7 @@ def _record(f: dict[str, Any], sources: Sources) -> dict[str, Any]:
 
 
 def gather(info: dict[str, Any], functions: list[list[dict[str, Any]]], whole: Sequence[Part], limit: int) -> list[dict[str, Any]]:
-    """For each part its functions, line by line. functions: those of each part, from chosen()."""
+    """For each part its functions line by line. functions: the result of chosen(). limit: functions of a part, 0: all."""
     sources = Sources(info["dir"], info["end"])
     found = []
     for part, all_of_it in zip(whole, functions):
@@ -119,7 +119,7 @@ def _style(share: float) -> str:
 
 
 def _ran(row: dict[str, Any]) -> bool:
-    """Samples have the time of a line, but not how often it ran."""
+    """Whether a line ran. A sampled line has a time, but no hits."""
     return bool(row["hits"] or row["incl"])
 
 
@@ -151,7 +151,7 @@ def _write_function(out: Output, f: dict[str, Any]) -> None:
 
 
 def write(out: Output, found: Sequence[dict[str, Any]]) -> None:
-    """What gather() returned."""
+    """Writes the tables. found: the result of gather()."""
     for part in found:
         if part["title"]:
             out.line(part["title"] + ("" if part["functions"] else ": no lines"), "bold")

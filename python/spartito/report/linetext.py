@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines of functions as `python -m line_profiler` prints them, byte for byte, for eyes and programs that are used to it."""
+"""Prints lines of functions exactly as `python -m line_profiler` does, for users and programs that expect this format."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     Lines = Sequence[tuple[int, int, int]]
 
-UNIT = 1e-6  # seconds: what line_profiler prints where no other unit is asked for
-OWN_UNIT = 1e-9
-WIDTHS = (6, 9, 12, 8, 8)
+UNIT = 1e-6  # seconds; the default unit of line_profiler's output
+OWN_UNIT = 1e-9  # seconds; the unit of Timed.lines
+WIDTHS = (6, 9, 12, 8, 8)  # minimum widths of the columns TITLES
 TITLES = ("Line #", "Hits", "Time", "Per Hit", "% Time")
 
 
 class Timed:
-    """One function as line_profiler knows it: file, first line, qualified name; lines: (line, hits, nanoseconds)."""
+    """One function, as line_profiler identifies it: by file, first line and qualified name. lines: (line, hits, nanoseconds)."""
 
     __slots__ = ("file", "first", "lines", "name")
 
@@ -43,8 +43,8 @@ class Timed:
 
 
 def timed(functions: Iterable[dict[str, Any]]) -> list[Timed]:
-    """What Model.lines() has found, in the order of file, line and name, as the writer of .lprof has it: what differs in its module
-    alone is one function."""
+    """The functions of Model.lines(), sorted by file, line and name, as in the .lprof writer. Functions that differ only in the
+    name of their module are added."""
     found: dict[tuple[str, int, str], dict[int, tuple[int, int]]] = {}
     for f in functions:
         lines = found.setdefault((f["file"], f["line"], f["function"]), {})
@@ -55,7 +55,7 @@ def timed(functions: Iterable[dict[str, Any]]) -> list[Timed]:
 
 
 def _cells(line: tuple[int, int, int], total: int, scale: float) -> tuple[str, str, str, str]:
-    """Hits, time, time for each hit and percentage; what is too wide for its column has an exponent."""
+    """Hits, time, time per hit and percentage. A number that is wider than its column is written with an exponent."""
     _, hits, time = line
     whole, each = time * scale, float(time) * scale / hits
     texts = [str(hits), f"{whole:5.1f}", f"{each:5.1f}"]
@@ -67,6 +67,7 @@ def _cells(line: tuple[int, int, int], total: int, scale: float) -> tuple[str, s
 
 
 def function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
+    """The lines of output for one function."""
     total = f.time
     yield f"Total time: {total * OWN_UNIT:g} s"
     source = sources.of(f.file).lines
@@ -105,8 +106,8 @@ def text(
     summarize: bool = False,
     details: bool = True,
 ) -> Iterator[str]:
-    """Lines without their ends. unit: in seconds, of the times; skip_zero: without functions that did not run; summarize: a line
-    for each function at the end; details: the functions line by line."""
+    """The lines of output, without line ends. unit: unit of times in seconds. skip_zero: omit functions that did not run.
+    summarize: one line for each function at the end. details: print functions line by line."""
     yield f"Timer unit: {unit:g} s"
     yield ""
     for f in functions if details else ():

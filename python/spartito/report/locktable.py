@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What threads waited for, of `spartito run --waits`: in `spartito report waits`, in the summary and in `spartito doctor PID`."""
+"""Waits of threads (`spartito run --waits`) in `spartito report waits`, in the summary of a run and in `spartito doctor PID`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-TIME = "wait_time"  # the metric that is there where waits were recorded
+TIME = "wait_time"  # the metric that an experiment has if waits were recorded
 KINDS = {
     "lock": "Lock",
     "rlock": "RLock",
@@ -28,15 +28,16 @@ KINDS = {
     "rwlock": "read-write lock of C",
     "pthread_barrier": "barrier of C",
 }
-ALIVE = "threading:Thread._set_tstate_lock"  # what holds a lock of that as long as the thread lives
-C_THREAD = "pthread_t"  # of which nothing but its end may be known
+LIFETIME_LOCK = "threading:Thread._set_tstate_lock"  # acquires a lock that a thread holds until it ends
+C_THREAD = "pthread_t"  # type of the object in a wait for the end of a C thread
 PATH = Column("call path", left=True, style="cyan", rank=1)
-OUTSIDE = "(outside of Python functions)"  # as reports of memory say it
-# a file of the interpreter's library or of a package that is installed, of which the tail says enough
+OUTSIDE = "(outside of Python functions)"  # an empty call path; reports of memory use the same words
+# files of the standard library and of installed packages; only the last part of the path is shown
 LIBRARY = re.compile(r".*/lib(?:64)?/python[0-9.]+t?/(?:(?:site|dist)-packages/)?(.+)", re.DOTALL)
 
 
 def recorded(info: dict[str, Any]) -> bool:
+    """Whether waits of threads were recorded."""
     return any(m["name"] == TIME for m in info["metrics"])
 
 
@@ -52,44 +53,47 @@ def _place(file: str | None, line: int) -> str:
 
 
 def made(lock: dict[str, Any]) -> str:
+    """The source location where a lock was created; empty: not known."""
     return _place(lock["made_file"], lock["made_line"])
 
 
-GONE = "a thread that is not in this process"  # whose lock a child of fork inherited
+GONE = "a thread that is not in this process"  # holder of a lock that a forked child inherited in locked state
 
 
 class Names:
-    """Words for the locks, threads and places of an experiment."""
+    """Titles of the locks and threads of an experiment."""
 
     def __init__(self, found: dict[str, Any], info: dict[str, Any]) -> None:
         self.locks = found["locks"]
         self.waits = found["waits"]
         self.locations = info["locations"]
         self.processes = info["processes"]
-        # whose life a lock was for, where somebody waited for that: the thread may have ended since
-        self.lives = {w["lock"]: w["holder"] for w in self.waits if w["holder_stack"][-1:] == [ALIVE] and w["holder"] is not None}
-        self.told = [self._title(i, lock) for i, lock in enumerate(self.locks)]
-        alike: dict[tuple[int, str], dict[int, int]] = {}  # objects of one title, and their numbers
-        # of each lock the object that is shown in its place: itself, or what it is a part of
+        # {lock: thread}: locks that a thread held until its end, from waits for them; the thread may have ended since
+        until_end = [w for w in self.waits if w["holder_stack"][-1:] == [LIFETIME_LOCK] and w["holder"] is not None]
+        self.lives = {w["lock"]: w["holder"] for w in until_end}
+        self.titles = [self._title(i, lock) for i, lock in enumerate(self.locks)]
+        alike: dict[tuple[int, str], dict[int, int]] = {}  # (process, title): {object: its number among those with this title}
+        # for each lock the object that tables show: the lock, or the object that it is a part of
         self.shown = [i if lock["user"] is None else lock["user"] for i, lock in enumerate(self.locks)]
         for i, lock in enumerate(self.locks):
-            numbers = alike.setdefault((lock["process"], self.told[i]), {})
+            numbers = alike.setdefault((lock["process"], self.titles[i]), {})
             numbers.setdefault(self.shown[i], len(numbers) + 1)
         for i, lock in enumerate(self.locks):
-            numbers = alike[lock["process"], self.told[i]]
+            numbers = alike[lock["process"], self.titles[i]]
             if len(numbers) > 1:
-                self.told[i] += f" #{numbers[self.shown[i]]}"
+                self.titles[i] += f" #{numbers[self.shown[i]]}"
 
     def of_lock(self, index: int | None, kind: str = "") -> str:
-        """Queue made at app.py:12 (its Lock); index None: what waits for nothing that can be told apart."""
-        return KINDS.get(kind, kind) if index is None else self.told[index]
+        """The title of a lock, such as "Queue made at app.py:12". index None: the wait has no distinct object, so its kind is the
+        title."""
+        return KINDS.get(kind, kind) if index is None else self.titles[index]
 
     def _title(self, i: int, lock: dict[str, Any]) -> str:
         if lock["kind"] == "gil":
             return KINDS["gil"]
         if lock["user"] is None and i in self.lives:
             return f"the end of {self.of_thread(self.lives[i], lock['process'])}"
-        if lock["holder_stack"][-1:] == [ALIVE] or (lock["type"] == C_THREAD and lock["holder"] is not None):
+        if lock["holder_stack"][-1:] == [LIFETIME_LOCK] or (lock["type"] == C_THREAD and lock["holder"] is not None):
             return f"the end of {self.of_thread(lock['holder'], lock['process'])}"
         if lock["type"] == C_THREAD:
             return "the end of a thread of C"
@@ -106,7 +110,7 @@ class Names:
         return name(title)
 
     def of_thread(self, location: int | None, process: int | None = None) -> str:
-        """process: that of the reader, whose number is not said again."""
+        """The name of a thread. Its process is added, unless it is `process`, which the context names already."""
         if location is None:
             return ""
         loc = self.locations[location]
@@ -125,7 +129,7 @@ def _last_wait(found: dict[str, Any], location: int, lock: int) -> dict[str, Any
 
 
 def deadlocks(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """Lines about threads that wait for each other in a deadlock cycle, or did until that was interrupted."""
+    """Lines about deadlock cycles, including those that were interrupted."""
     names = Names(found, info)
     lines = []
     for cycle in found["deadlocks"]:
@@ -150,11 +154,11 @@ def deadlocks(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
     return lines
 
 
-# ---- who waits now, or at the end ----
+# ---- outstanding waits ----
 
 
 def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: float) -> list[str]:
-    """A line for each thread of a process that waits; now: seconds since the begin of the experiment."""
+    """A line for each thread of a process about its outstanding wait. now: seconds since the begin of the experiment."""
     names = Names(found, info)
     lines = []
     for i, loc in enumerate(info["locations"]):
@@ -192,7 +196,8 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
 # ---- tables ----
 
 
-def _most(times: dict[str, float], whole: float) -> str:
+def _main_holder(times: dict[str, float], whole: float) -> str:
+    """The holder for which others waited longest, with its share of `whole` if there are several."""
     if not times:
         return ""
     who = max(times, key=lambda key: (times[key], key))
@@ -221,12 +226,12 @@ class _Sum:
 
 
 def _time(s: _Sum, time: float | None = None) -> str:
-    """A process that was killed does not say when."""
+    """The time of waits. An outstanding wait of a killed process has no time."""
     return seconds(s.time if time is None else time) if s.time or not s.open else "not ended"
 
 
 def _holder(names: Names, wait: dict[str, Any]) -> str:
-    # what nobody there can release had no other holder in this process before
+    # a lock that a forked child inherited in locked state had no other holder in this process
     if wait["holder"] is None and not wait["news"] and wait["lock"] is not None and names.locks[wait["lock"]]["gone"]:
         return GONE
     who = names.of_thread(wait["holder"])
@@ -234,6 +239,7 @@ def _holder(names: Names, wait: dict[str, Any]) -> str:
 
 
 def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], limit: int) -> None:
+    """Writes the first `limit` rows (0: all), and how many more there are."""
     shown = rows[:limit] if limit else rows
     out.table(columns, shown)
     if len(shown) < len(rows):
@@ -243,7 +249,7 @@ def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], l
 def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> None:
     sums: dict[tuple[int | None, str], _Sum] = {}
     for w in found["waits"]:
-        # what has no object of its own is one for each kind
+        # waits without a distinct object are one row for each kind
         shown = names.shown[w["lock"]] if w["lock"] is not None else None
         sums.setdefault((shown, names.of_lock(w["lock"], w["kind"])), _Sum()).add(w, _holder(names, w))
     rows = []
@@ -251,9 +257,8 @@ def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> No
         locks = [found["locks"][lock] for lock in s.locks]
         times, length = sum(o["count"] for o in locks), sum(o["held"] for o in locks)
         acquired, held = count(times) if times else "", seconds(length) if length else ""
-        rows.append(
-            (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)), acquired, held, title, _most(s.held, s.time))
-        )
+        numbers = (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)))
+        rows.append((*numbers, acquired, held, title, _main_holder(s.held, s.time)))
     columns = [
         Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("acquired", rank=4),
         Column("held", rank=4), Column("for", left=True, style="cyan"), Column("main holder", left=True, rank=1),
@@ -294,12 +299,12 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
 
 
 def _is_idle(wait: dict[str, Any]) -> bool:
-    """Sleeps, and threads of libraries that have nothing to do."""
+    """Whether a wait is a sleep, or that of an idle thread of a library."""
     return wait["kind"] == "sleep" or (not wait["stack"] and wait["news"])
 
 
 def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
-    """A line about the time of all waits, and for what most of it was; empty: threads were idle at most."""
+    """A line about the total time of waits and the object with the longest ones; empty: there are only idle waits."""
     waits = [w for w in found["waits"] if not _is_idle(w)]
     whole = sum(w["time"] for w in waits)
     if not whole:
@@ -314,6 +319,6 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
 
 
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """Lines for the end of a run."""
+    """Lines for the summary of a run."""
     line = longest(found, info)
     return [*([f"{line}; spartito report waits shows where"] if line else []), *deadlocks(found, info)]

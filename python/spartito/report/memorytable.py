@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report memory`: what was allocated where, the peak, what is left, and the heap over time."""
+"""`spartito report memory`: allocations by line and call path, the peak, memory left at the end, and the heap over time."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from spartito.report.protocol import Query, Report
 if TYPE_CHECKING:
     from spartito._analyse import Model
 
-LINE = ("function", "file", "line", "within")  # of a site: what is one line
-INSTALLED = ("/site-packages/", "/dist-packages/")  # in the path of a file that is not the program's own
+LINE = ("function", "file", "line", "within")  # keys that identify the source line of a site
+INSTALLED = ("/site-packages/", "/dist-packages/")  # parts of paths of installed packages
 CHART_WIDTH, CHART_HEIGHT = 64, 6
+# keys of a site that are added when sites are summed up
 SUMS = (
     "count", "bytes", "freed", "freed_bytes", "elsewhere", "temporary", "temporary_bytes",
     "peak", "peak_bytes", "left", "left_bytes",
 )  # fmt: skip
-MOST = 4  # processes that are shown and spoken of one by one
+MAX_PROCESSES = 4  # shown separately; more are summed up
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[str, Any]]:
-    """A whole call tree, as Model.tree() has it, by what was allocated in the place of time: with the most first, and without what
-    has less than that share of it (0 to 1) or is none of the `limit` largest (0: all)."""
+    """Sorts and filters the rows of Model.tree() by allocated bytes instead of time. rows: the whole tree. Call paths are left out
+    that allocated less than the share `threshold` of all bytes (0 to 1), or that are not among the `limit` largest ones (0:
+    all)."""
     callees: list[list[int]] = [[] for _ in rows]
-    above: list[int] = []  # of each depth the last one
+    above: list[int] = []  # callers of the current row, one for each depth
     outermost: list[int] = []
     for i, row in enumerate(rows):
         del above[row["depth"] :]
@@ -39,8 +41,8 @@ def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[
         above.append(i)
     bytes_of = [row["metrics"]["allocated"]["incl"] for row in rows]
     whole = sum(bytes_of[i] for i in outermost)
-    largest = sorted(range(len(rows)), key=lambda i: (-bytes_of[i], i))
-    shown = {i for i in largest[: limit or len(rows)] if bytes_of[i] >= threshold * whole}
+    by_size = sorted(range(len(rows)), key=lambda i: (-bytes_of[i], i))
+    shown = {i for i in by_size[: limit or len(rows)] if bytes_of[i] >= threshold * whole}
     out: list[dict[str, Any]] = []
     missing = sum(i not in shown for i in outermost)
     if missing:
@@ -61,15 +63,15 @@ def _place(function: str, line: int) -> str:
 
 
 def place(row: dict[str, Any]) -> str:
-    """module:function, line 12, in library:function, line 3; what the function is not known of is a part of the interpreter or a
-    library."""
+    """The source location of a site: "module:function, line 12, in library:function, line 3". Without a function, the interpreter
+    or a library allocated the memory."""
     if not row["function"]:
         return "(line not known)"
     return _place(row["function"], row["line"]) + (f", in {row['within']}" if row.get("within") else "")
 
 
 def _own_files(model: Model, info: dict[str, Any]) -> dict[str, str]:
-    """The names of the program's own functions, and their files: of the rest a library, or an installed package, has the file."""
+    """{name: file} of the program's own functions, which are those outside of the standard library and of installed packages."""
     libraries = tuple({p["meta"]["library"] + "/" for p in info["processes"] if p["meta"].get("library")})
 
     def is_own(file: str) -> bool:
@@ -79,8 +81,8 @@ def _own_files(model: Model, info: dict[str, Any]) -> dict[str, str]:
 
 
 def with_own(model: Model, info: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sites of Model.memory(), at the program's own lines: where a library allocated for it, `within` is the place there. A
-    line that was not recorded is 0, and the function that of the call path."""
+    """The sites of Model.memory(), attributed to lines of the program. If a library allocated the memory, `within` is the location
+    in the library. If the program's line was not recorded, it is 0, and the function is that of the call path."""
     own = _own_files(model, info)
     stacks: dict[int, list[str]] = found["stacks"]
     callers = {path: next((f for f in reversed(stack) if f in own), None) for path, stack in stacks.items()}
@@ -100,7 +102,7 @@ def with_own(model: Model, info: dict[str, Any], found: dict[str, Any]) -> list[
 
 
 def summed(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Sites that are the same in these keys, as one: sums, and the list of them as `sites`."""
+    """Groups sites with equal values of `keys`. A group has these keys, the sums of SUMS, and the list `sites`."""
     groups: dict[object, list[dict[str, Any]]] = {}
     key_of, numbers_of = itemgetter(*keys), itemgetter(*SUMS)
     for site in sites:
@@ -112,18 +114,22 @@ def summed(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str,
 
 
 def by_line(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The sites grouped by source line."""
     return summed(sites, LINE)
 
 
-def most(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, Any]]:
+def largest(rows: list[dict[str, Any]], what: str, limit: int) -> list[dict[str, Any]]:
+    """The `limit` rows (0: all) with the largest values of the key `what`, without those with 0."""
     found = sorted((row for row in rows if row[what]), key=lambda row: -row[what])
     return found[:limit] if limit else found
 
 
 def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) -> dict[str, Any]:
-    """Of one process (-1: of all): totals, processes (each with its own totals in `sums`), allocators, and as lists of at most
-    `limit` rows: threads, peak (lines with what was there at the peaks), allocated, left (with `kept`), temporary (lines each),
-    paths (call paths at the peaks); stacks. Refused: there is none of it."""
+    """The data of the report, for one process or for all (-1).
+
+    dict(totals, processes (each with its totals in `sums`), allocators, stacks, and lists of at most `limit` rows: threads; peak
+    (lines with memory at the peaks of processes); allocated, left (with `kept`), temporary (lines); paths (call paths with memory
+    at the peaks)). Refused: no memory was recorded."""
     if not is_recorded(info):
         raise Refused("no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
     found = model.memory()
@@ -143,31 +149,33 @@ def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) ->
             "cache_bytes": kept["cache"],
         },
         "processes": [{**p, "sums": sums.get(p["process"], nothing)} for p in processes],
-        "allocators": most(summed(sites, ("allocator",)), "bytes", 0),
-        "threads": most(summed(sites, ("process", "location")), "bytes", limit),
-        "peak": most(lines, "peak_bytes", limit),
-        "allocated": most(lines, "bytes", limit),
-        "left": most(left, "left_bytes", limit),
-        "temporary": most(lines, "temporary_bytes", limit),
-        "paths": most(summed(sites, ("path",)), "peak_bytes", limit),
+        "allocators": largest(summed(sites, ("allocator",)), "bytes", 0),
+        "threads": largest(summed(sites, ("process", "location")), "bytes", limit),
+        "peak": largest(lines, "peak_bytes", limit),
+        "allocated": largest(lines, "bytes", limit),
+        "left": largest(left, "left_bytes", limit),
+        "temporary": largest(lines, "temporary_bytes", limit),
+        "paths": largest(summed(sites, ("path",)), "peak_bytes", limit),
         "stacks": found["stacks"],
     }
 
 
 def points(p: dict[str, Any]) -> list[tuple[float, int, int]]:
-    """(s, bytes of the heap, resident bytes) of a process, with both peaks, which may lie between two points that were recorded."""
+    """(time in s, heap bytes, resident bytes) of a process over time. Both peaks are inserted, as they may lie between recorded
+    points."""
     found = [(at, heap, resident) for at, heap, _, resident in p["series"]]
-    for i, moment, most in ((1, p["peak_time"], p["peak_bytes"]), (2, p["resident_peak_time"], p["resident_peak"])):
-        if moment is None:
+    for i, peak_time, peak in ((1, p["peak_time"], p["peak_bytes"]), (2, p["resident_peak_time"], p["resident_peak"])):
+        if peak_time is None:
             continue
-        at = bisect.bisect_right(found, (moment, 1 << 64, 0))
-        before = found[at - 1] if at else (moment, 0, 0)
-        found.insert(at, (moment, most, before[2]) if i == 1 else (moment, before[1], most))
+        at = bisect.bisect_right(found, (peak_time, 1 << 64, 0))
+        before = found[at - 1] if at else (peak_time, 0, 0)
+        found.insert(at, (peak_time, peak, before[2]) if i == 1 else (peak_time, before[1], peak))
     return found
 
 
 def chart(points: list[tuple[float, int]], width: int = CHART_WIDTH, height: int = CHART_HEIGHT) -> list[str]:
-    """Lines of a picture of the highest values in each of `width` parts of the time; empty: there is nothing to draw."""
+    """A bar chart as lines of text. Each of the `width` columns shows the maximum in its part of the time. Empty: fewer than two
+    points."""
     if len(points) < 2 or points[-1][0] <= points[0][0]:
         return []
     begin, span = points[0][0], points[-1][0] - points[0][0]
@@ -177,7 +185,7 @@ def chart(points: list[tuple[float, int]], width: int = CHART_WIDTH, height: int
         columns[at] = max(columns[at], value)
     for i in range(1, width):
         if columns[i] < 0:
-            columns[i] = columns[i - 1]  # nothing changed
+            columns[i] = columns[i - 1]  # no point in this part: the value did not change
     top = max(columns) or 1
     rows = []
     for level in range(height, 0, -1):
@@ -199,19 +207,20 @@ def _limit(limit: dict[str, Any]) -> str:
 
 
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """What the end of a run says of its memory, and the command that shows more."""
+    """Lines for the summary of a run: allocations, peak, limit, and the command that shows more."""
     processes = found["processes"]
     if not processes:
         return []
     several = len(processes) > 1
-    most = max(processes, key=lambda p: p["peak_bytes"])
+    highest = max(processes, key=lambda p: p["peak_bytes"])
     line = f"allocated {size(sum(p['allocated'] for p in processes))} in {plural(sum(p['count'] for p in processes), 'block')}"
-    line += f"; peak {size(most['peak_bytes'])}" + (f" in process {info['processes'][most['process']]['pid']}" if several else "")
+    where = f" in process {info['processes'][highest['process']]['pid']}" if several else ""
+    line += f"; peak {size(highest['peak_bytes'])}{where}"
     if any(p["sample"] for p in processes):
         line += " (estimates)"
     lines = [f"{line}{_cost(processes)}; spartito report memory shows where"]
     passed = [p for p in processes if p["limit"] and (not several or p["limit"]["passed"] is not None)]
-    if len(passed) > MOST:
+    if len(passed) > MAX_PROCESSES:
         return [*lines, _limits(passed)]
     for p in passed:
         who = f"process {info['processes'][p['process']]['pid']}: " if several else ""
@@ -220,13 +229,13 @@ def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
 
 
 def _cost(processes: list[dict[str, Any]]) -> str:
-    """What recording took; nothing where no event was timed, as in experiments of older versions."""
+    """The cost of recording, as the end of a sentence. Empty if it was not measured, as in experiments of older versions."""
     cost = sum(p["cost"] for p in processes)
     return f"; recording took about {seconds(cost)}" if cost else ""
 
 
 def _limits(processes: list[dict[str, Any]]) -> str:
-    """Of many processes."""
+    """A sentence about the limit in many processes."""
     passed = [p["limit"] for p in processes if p["limit"]["passed"] is not None]
     line = f"the limit of {size(processes[0]['limit']['bytes'])} resident was passed in {plural(len(passed), 'process')}"
     if not passed:
@@ -236,8 +245,8 @@ def _limits(processes: list[dict[str, Any]]) -> str:
 
 
 def notes(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
-    """What is not in the numbers, and the limit."""
-    if len(found["processes"]) > MOST:
+    """Sentences about what the numbers lack, and about the limit."""
+    if len(found["processes"]) > MAX_PROCESSES:
         return _notes_of_many(found["processes"])
     out = []
     for p in found["processes"]:
@@ -369,7 +378,7 @@ class Memory(Report):
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
         info = query.info
         totals, processes = found["totals"], found["processes"]
-        for p in processes if len(processes) <= MOST else []:
+        for p in processes if len(processes) <= MAX_PROCESSES else []:
             _write_process(out, p, info)
         if len(processes) > 1:
             _write_processes(out, processes, info)
@@ -383,8 +392,8 @@ class Memory(Report):
         title = f"left at the end: {growing} of it kept growing, {cache} was soon complete"
         _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
         _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
-        asked = settings(info).get("temporary", "1")
-        others = plural(int(asked) if asked.isdecimal() else 1, "other")
+        temporary = settings(info).get("temporary", "1")
+        others = plural(int(temporary) if temporary.isdecimal() else 1, "other")
         title = f"temporary: released before the thread allocated more than {others} of about that size"
         _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
         if len(found["threads"]) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report messages`: between which ranks, in which communicator and from which call paths messages of MPI were sent."""
+"""`spartito report messages`: MPI messages by sender, receiver, communicator and call path of the send."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _write(out: Output, found: dict[str, Any], query: Query) -> None:
 
 
 def _write_csv(found: dict[str, Any], stream: TextIO) -> None:
-    """A line for each pair of ranks, communicator and call path; ranks as numbers."""
+    """Writes a line for each combination of sender, receiver, communicator and call path. Ranks are numbers."""
     comms = {r["comm"]: r["name"] for r in found["rows"]["comm"]}
     ranks = found["ranks"]
     writer = csv.writer(stream, lineterminator="\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the reports of MPI share: names of ranks, tables of limited length, and sentences about what a trace lacks."""
+"""Functions that the MPI reports share: names of ranks, tables of limited length, and sentences about what a trace lacks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.report.protocol import Query
 
-MANY_EVENTS = 20_000_000  # reading more takes seconds: only reports of messages do
-SOME_EVENTS = 2_000_000  # reading these takes a quarter of a second
+# Larger traces are read only by the reports of messages and waits: reading MAX_EVENTS takes seconds, MAX_REMARK_EVENTS a quarter of
+# one.
+MAX_EVENTS = 20_000_000  # for the numbers of messages in `spartito info`
+MAX_REMARK_EVENTS = 2_000_000  # for the remarks in other reports
 PATH = Column("call path", left=True, style="cyan")
 
 
 class Ranks:
-    """Names of processes."""
+    """The names of processes by index; None: a process that was not measured."""
 
     def __init__(self, info: dict[str, Any]) -> None:
         self.names = rank_names(info)
@@ -32,7 +34,8 @@ class Ranks:
 
 
 def from_trace(query: Query, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What find() reads from the trace, with names of ranks and "notes". Refused: there is no MPI or no trace, or it is damaged."""
+    """The result of find(), which reads the trace, with the names of ranks. Refused: there is no MPI or no trace, or it is
+    damaged."""
     if not query.info["worlds"]:
         raise query.lacks("no MPI was recorded")
     if not query.info["traced"]:
@@ -47,7 +50,7 @@ def from_trace(query: Query, find: Callable[[], dict[str, Any]]) -> dict[str, An
 def limited(
     out: Output, columns: list[Column], rows: list[Any], cells: Callable[[Any], tuple[str, ...]], limit: int
 ) -> None:
-    """The first rows of a table, and how many there are more; limit 0: all."""
+    """Writes the first `limit` rows of a table (0: all), and how many more there are. cells: makes the cells of a row."""
     shown = rows[:limit] if limit else rows
     out.table(columns, [cells(row) for row in shown])
     if len(shown) < len(rows):
@@ -55,23 +58,24 @@ def limited(
 
 
 def clock_sentences(found: dict[str, Any]) -> list[str]:
+    """Sentences about events that are in the wrong order because the clocks of processes differ."""
     lines = []
     if found["early"]:
         lines.append(
-            f"{count(found['early'])} of {plural(found['messages'], 'message')} came before they were sent, by up to "
+            f"{count(found['early'])} of {plural(found['messages'], 'message')} were received before they were sent, by up to "
             f"{seconds(found['early_worst'])}: the clocks of the processes do not agree better than that"
         )
     if found["early_operations"]:
         lines.append(
             f"in {count(found['early_operations'])} of {plural(found['operations'], 'collective operation')} a rank left "
-            f"before those came that it depends on, by up to {seconds(found['early_operations_worst'])}: "
+            f"before a rank on which it depends entered, by up to {seconds(found['early_operations_worst'])}: "
             "the clocks of the processes do not agree better than that"
         )
     return lines
 
 
 def missing_sentences(found: dict[str, Any]) -> list[str]:
-    """What has no partner in the trace."""
+    """Sentences about messages and collective operations that are not complete in the trace."""
     lines = []
     if found["unmatched_sends"] or found["unmatched_receives"]:
         lines.append(lost(found))
@@ -84,8 +88,8 @@ def missing_sentences(found: dict[str, Any]) -> list[str]:
 
 
 def check(model: Model, info: dict[str, Any]) -> dict[str, Any] | None:
-    """The numbers of messages, where it takes no time worth mentioning to find them; None: there are none."""
-    if not info["traced"] or info["events"] > MANY_EVENTS:
+    """The numbers of Model.messages(). None: there is no trace or no MPI, or reading it would take too long."""
+    if not info["traced"] or info["events"] > MAX_EVENTS:
         return None
     try:
         found = model.messages(("comm",))
@@ -96,6 +100,7 @@ def check(model: Model, info: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def lost(found: dict[str, Any]) -> str:
+    """A sentence about sends without a receive and receives without a send."""
     sends, receives = found["unmatched_sends"], found["unmatched_receives"]
     if not sends and not receives:
         return "every message that was sent was received"
@@ -106,8 +111,8 @@ def lost(found: dict[str, Any]) -> str:
 
 
 def remarks(model: Model, info: dict[str, Any]) -> list[str]:
-    """What a report about something else says of waiting, and of what there is to doubt."""
-    if not info["traced"] or info["events"] > SOME_EVENTS:
+    """Remarks about MPI waits, incomplete messages and clocks for reports about other subjects. Empty for a large trace."""
+    if not info["traced"] or info["events"] > MAX_REMARK_EVENTS:
         return []
     try:
         found = model.waits()

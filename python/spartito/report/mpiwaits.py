@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The waits of MPI in `spartito report waits`: which rank waited for which other, how and where."""
+"""The MPI wait states in `spartito report waits`: which rank waited for which other, how and where."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from spartito.report.mpitable import PATH, Ranks, limited
 
 
 class Waiting:
-    """Waits of one kind in one call path."""
+    """The waits of one kind in one call path. time: in s. by, on: time for each waiting process, and for each process waited
+    for."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -24,7 +25,8 @@ class Waiting:
             self.on[row["on"]] = self.on.get(row["on"], 0.0) + row["time"]
 
 
-def _most(found: dict[int, float], whole: float, ranks: Ranks) -> str:
+def _main_rank(found: dict[int, float], whole: float, ranks: Ranks) -> str:
+    """The process with the most time, with its share of `whole`."""
     if not found:
         return ""
     which = max(found, key=lambda p: (found[p], -p))
@@ -34,7 +36,7 @@ def _most(found: dict[int, float], whole: float, ranks: Ranks) -> str:
 def _waiting_ranks(
     out: Output, pairs: dict[tuple[int, int], float], found: dict[str, Any], info: dict[str, Any], limit: int
 ) -> None:
-    """How long each rank waited, and how long others waited for it."""
+    """Writes how long each rank waited, and how long others waited for it."""
     waited: dict[int, float] = {}
     caused: dict[int, float] = {}
     busy: dict[int, float] = {}
@@ -56,7 +58,7 @@ def _waiting_ranks(
 
 
 def kind_names(metrics: list[dict[str, Any]]) -> dict[int, str]:
-    """What the kinds of rows of Model.waits() are called; metrics: of the same."""
+    """The titles of the kinds in rows of Model.waits(). metrics: from the same result."""
     names = {k: str(m["shown"]) for m in reversed(metrics) for k in m["kinds"]}
     names.update({k: "Late Sender, wrong order" for k in metrics[1]["kinds"]})
     return names
@@ -91,7 +93,7 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
 
     def cells(place: Any) -> tuple[str, ...]:
         (path, kind), w = place
-        extremes = (_most(w.by, w.time, ranks), _most(w.on, w.time, ranks))
+        extremes = (_main_rank(w.by, w.time, ranks), _main_rank(w.on, w.time, ranks))
         return (seconds(w.time), count(len(w.by)), *extremes, shown[kind], shortened(found["stacks"][path]))
 
     limited(out, [*titles, PATH], places, cells, limit)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of an experiment that a report has a table for: everything, one process, each process, or each thread."""
+"""The parts of an experiment for which a report has separate tables: everything, one process, each process, or each thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """One part. busy: seconds that its threads spent in calls; location, process: index, -1: all."""
+    """One part. busy: time of its threads in regions, in s. location, process: index, -1: all."""
 
     def __init__(self, title: str, busy: float, location: int = -1, process: int = -1) -> None:
         self.title = title
@@ -36,7 +36,7 @@ def _busy(info: dict[str, Any], process: int) -> float:
 
 
 def parts(query: Query) -> list[Part]:
-    """At least one, but for an experiment without threads or processes."""
+    """The parts that the options select. Empty only for an experiment without threads or processes."""
     info = query.info
     if query.given("threads"):
         return [
@@ -53,7 +53,7 @@ def parts(query: Query) -> list[Part]:
 
 
 def gathered(query: Query, rows: dict[int, list[dict[str, Any]]], whole: list[Part]) -> dict[str, Any]:
-    """For JSON: the rows of everything, or those of each part. rows: by the index in `whole`."""
+    """The data for JSON: the rows of everything, or those of each part. rows: by index in `whole`."""
     if len(whole) == 1 and not whole[0].title:
         return {"busy": whole[0].busy, "rows": rows[0]}
     return {

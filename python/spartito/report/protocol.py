@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every report is: an answer to a question about one experiment, as data for JSON and as text.
+"""The base class of reports. A report answers a question about one experiment, as data for JSON and as text.
 
 A report is one class in one file, with a row in `table.py`. Its name and its options are in `options/reports.py`, from which
 the command line, its help and the completions are made."""
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.base.text import Output
 
-ROWS = 20  # of a table where --limit is not given
+ROWS = 20  # of a table without --limit
 
 
 class Query:
@@ -45,7 +45,7 @@ class Query:
         return naming.chosen(self.info, self.options)
 
     def lacks(self, what: str) -> Refused:
-        """The error where the experiment does not hold what a report needs."""
+        """The error for an experiment that does not contain the data that a report needs."""
         return Refused(f"{shown(self.directory)}: {what}")
 
     def number(self, key: str, default: int) -> int:
@@ -59,20 +59,20 @@ class Query:
 
 
 class Report(ABC):
-    """One report. `name` is the word of the command line."""
+    """One report. name: its word on the command line."""
 
     name: str
-    framed = True  # JSON holds what is true of every report, too: the experiment, its losses
+    framed = True  # the JSON output also has the keys that all reports share: the experiment, its losses
 
     def check(self, options: dict[str, object]) -> None:
-        """Usage: these options exclude each other."""
+        """Checks the options. Usage: two of them exclude each other."""
         return
 
     @abstractmethod
     def gather(self, query: Query) -> dict[str, Any]:
-        """The numbers, as JSON can hold them; "notes": sentences about what they lack. Refused: the experiment has no such
-        data."""
+        """The data of the report, which must be valid JSON. Key "notes": sentences about what they lack. Refused: the experiment
+        has no such data."""
 
     @abstractmethod
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
-        """Writes what gather() returned as tables."""
+        """Writes the result of gather() as tables."""

@@ -18,7 +18,7 @@ from spartito.report.protocol import Query, Report
 
 
 def check(topic: Topic, options: dict[str, object]) -> Report:
-    """The report of that name. Usage: an option is not for it, or two exclude each other."""
+    """The report of a topic. Usage: an option is not for this report, or two exclude each other."""
     for key in options:
         if key not in topic.options:
             others = " or ".join(other.name for other in REPORTS if key in other.options)
@@ -29,7 +29,7 @@ def check(topic: Topic, options: dict[str, object]) -> Report:
 
 
 def _framed(report: Report, query: Query, found: dict[str, Any]) -> dict[str, Any]:
-    """With what is true of every report."""
+    """The JSON output: the data of a report, with the keys that all reports share."""
     return {
         "experiment": query.info["dir"],
         "report": report.name,
@@ -37,14 +37,14 @@ def _framed(report: Report, query: Query, found: dict[str, Any]) -> dict[str, An
         "compensated": query.given("compensate"),
         **found,
         "measuring_cost": measuring_cost(query.info),
-        "notes": [*found.get("notes", ()), *sampled.told(query.info), *losses.sentences(query.info)],
+        "notes": [*found.get("notes", ()), *sampled.notes(query.info), *losses.sentences(query.info)],
         "info": query.info,
     }
 
 
 def show(topic: Topic, directory: str, options: dict[str, object]) -> int:
-    """Prints a report. Returns the exit status: 0, or losses.INCOMPLETE. Usage: see check(). Refused, _analyse.Error: it cannot be
-    made."""
+    """Prints a report. Returns the exit status: 0 or losses.INCOMPLETE. Usage: as for check(). Refused, _analyse.Error: the
+    experiment cannot be read, or has no such data."""
     report = check(topic, options)
     model, _ = load(directory, bool(options.get("compensate")))
     query = Query(model, directory, options)
@@ -55,4 +55,4 @@ def show(topic: Topic, directory: str, options: dict[str, object]) -> int:
     else:
         report.write(query, found, standard_output())
     sys.stdout.flush()
-    return losses.say_all(model.info(), directory)  # damage of the trace is found when it is read
+    return losses.say_all(model.info(), directory)  # reading the trace may have found damage

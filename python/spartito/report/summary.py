@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `spartito run` says at the end: where the time went, how well it was spread, and what to type next."""
+"""The summary that `spartito run` prints at the end: the functions with the most time, the load balance and the next command."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import sys
 
 from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
 from spartito.experiments import contents, sampled
-from spartito.experiments.cost import cost_told, measuring_cost
+from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
 
-TYPE_CHECKING = False  # typing costs milliseconds that the summary of every run would pay
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
     from spartito._analyse import Model
 
-TOP = 10
+TOP = 10  # functions in the table
+# verbs for metrics of bytes that MPI transferred
 MOVED = {
     "bytes_sent": "sent",
     "bytes_received": "received",
@@ -40,7 +41,7 @@ def _spread(what: str, busy: list[tuple[float, str]]) -> str:
 
 
 def of_mpi(info: dict[str, Any]) -> list[str]:
-    """A line of what MPI took and moved, if the program used it."""
+    """A line about the time and the transferred bytes of MPI; empty: the program did not use MPI."""
     taken = sum(loc["mpi"] for loc in info["locations"])
     if not info["worlds"]:
         return []
@@ -53,7 +54,7 @@ def of_mpi(info: dict[str, Any]) -> list[str]:
 
 
 def _ranks(info: dict[str, Any], busy: list[float]) -> list[tuple[float, str]]:
-    """What each rank did outside of MPI, where ranks wait for each other and so are busy all the same."""
+    """The time of each rank outside of MPI. Inside, ranks wait for each other, so that their total times are nearly equal."""
     work = busy.copy()
     for loc in info["locations"]:
         work[loc["process"]] -= loc["mpi"]
@@ -62,8 +63,8 @@ def _ranks(info: dict[str, Any], busy: list[float]) -> list[tuple[float, str]]:
 
 
 def balance(info: dict[str, Any]) -> list[str]:
-    """A line for the ranks or, without MPI, the processes, and one for the threads of the busiest process, where there are
-    several."""
+    """A line about the load balance of the ranks, or of the processes without MPI, and one about the threads of the busiest
+    process. Each only if there are several."""
     lines = []
     processes, locations = info["processes"], info["locations"]
     busy = [0.0] * len(processes)
@@ -88,6 +89,7 @@ def balance(info: dict[str, Any]) -> list[str]:
 
 
 def next_command(directory: str, info: dict[str, Any], view: str = "tree") -> str:
+    """The command that the summary suggests. view: the report to show, unless a process ended abruptly."""
     place = as_argument(directory)
     if any(p["end"] == "abrupt" and p["ended_by"] is None for p in info["processes"]):
         return f"spartito info {place}"
@@ -106,7 +108,7 @@ def _imports(model: Model, busy: float) -> list[str]:
 
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["name"] == "wait_time" for m in info["metrics"]):
-        return []  # without loading what tells of them
+        return []  # do not load the modules for waits
     from spartito.report import locktable
 
     return locktable.summary(model.locks(), info)
@@ -114,14 +116,14 @@ def _waits(model: Model, info: dict[str, Any]) -> list[str]:
 
 def _memory(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["source"] == "memory" for m in info["metrics"]):
-        return []  # without loading what tells of it
+        return []  # do not load the modules for memory
     from spartito.report import memorytable
 
     return memorytable.summary(model.memory(), info)
 
 
-def write(model: Model, directory: str, label: str, said: list[str]) -> None:
-    """said: lines that the user has read already."""
+def write(model: Model, directory: str, label: str, reported: list[str]) -> None:
+    """Prints the summary on standard error. label: name of the program. reported: lines that were printed already."""
     if sys.stderr is None:
         return
     info = model.info()
@@ -141,22 +143,23 @@ def write(model: Model, directory: str, label: str, said: list[str]) -> None:
         "bold",
     )
     waits = _waits(model, info)
-    lines = bool(model.lines()) and not contents.taken(info)  # those of samples were not asked for
+    lines = bool(model.lines()) and not contents.taken(info)  # samples have lines, too, though the user did not ask for them
     columns = [Column("self time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
-    if rows and not memory_alone and (visits or not lines):  # lines alone: frames that were open around them say nothing
+    if rows and not memory_alone and (visits or not lines):  # with --lines-only, the recorded frames mean nothing
         calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
-    for line in [*_imports(model, total), *sampled.told(info), *of_mpi(info), *(balance(info) if visits or not (lines or memory_alone) else ())]:
+    balances = balance(info) if visits or not (lines or memory_alone) else []
+    for line in [*_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)
     for line in waits:
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
-        out.line(f"{cost_told(info)} of that ({percent(measuring_cost(info), total)} %)")
+        out.line(f"{cost_sentence(info)} of that ({percent(measuring_cost(info), total)} %)")
     for line in [*sentences(info), *of_ranks(directory)]:
-        if line not in said:
+        if line not in reported:
             out.line(line, "yellow")
     out.line(f"next: {next_command(directory, info, 'lines' if lines else 'memory' if memory_alone else 'tree')}", "bold")
     sys.stderr.flush()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The reports of `spartito report`: a row for each. Their words and options are in options/reports.py."""
+"""The list of all reports. Their names and options are in options/reports.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report tasks`: what tasks of asyncio and the like did, and what they waited for."""
+"""`spartito report tasks`: how long asynchronous tasks ran and waited, and for what."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 from spartito.base.text import Column, Output, count, name, plural, seconds
 from spartito.report.protocol import Query, Report
 
+# types of awaited objects that tables do not show, as they are the usual ones
 OBVIOUS = {"_asyncio.Future", "Future", "_asyncio.FutureIter", ""}
-WAITS = 3
+WAITS = 3  # shown for a task
 COLUMNS = (
     Column("tasks"),
     Column("steps", rank=1),
@@ -30,7 +31,7 @@ TASK_COLUMNS = (
 
 
 def what(wait: dict[str, Any]) -> str:
-    """asyncio.tasks:sleep, __main__:main (Task)"""
+    """What a task waited for: "asyncio.tasks:sleep", "__main__:main (Task)"."""
     kind = str(wait["what"] or "").rsplit(".", 1)[-1]
     where = name(wait["where"]) if wait["where"] else "(not known)"
     return where if kind in OBVIOUS else f"{where} ({kind})"
@@ -52,7 +53,7 @@ def notes(found: dict[str, Any]) -> list[str]:
     if found["unlisted"]:
         out.append(
             f"{count(found['unlisted'])} of {plural(found['count'], 'task')} are in the sums alone: "
-            "more than the setting tasks lists one by one"
+            "more than --task-limit lists one by one"
         )
     if found["never"]:
         out.append(f"{plural(found['never'], 'task')} created, but never begun")
@@ -134,5 +135,5 @@ class Tasks(Report):
             out.line(
                 f"{plural(found['count'], 'task')} of {plural(found['coroutines'], 'coroutine')}"
                 + (f", {hidden} not shown (--limit)" if hidden else "")
-                + "; waiting: from the end of a step to the begin of the next, be it for something or for its turn"
+                + "; waiting: from the end of a step to the begin of the next, which includes waiting for the event loop"
             )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report trip-count` and `spartito report wall-clock`: the tables that timemory prints, byte for byte."""
+"""`spartito report trip-count` and `spartito report wall-clock`: exactly the tables that timemory prints."""
 
 from __future__ import annotations
 

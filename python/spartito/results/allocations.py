@@ -48,7 +48,7 @@ def _found(model: Model, info: dict[str, Any]) -> dict[str, Any]:
 
 
 def memory(model: Model, info: dict[str, Any]) -> Columns:
-    """Refused: no memory was recorded."""
+    """The table of allocation sites. Refused: no memory was recorded."""
     found = _found(model, info)
     rows = [
         {
@@ -63,7 +63,7 @@ def memory(model: Model, info: dict[str, Any]) -> Columns:
 
 
 def heap(model: Model, info: dict[str, Any]) -> Columns:
-    """Refused: no memory was recorded."""
+    """The table of the heap over time. Refused: no memory was recorded."""
     found = _found(model, info)
     points = [
         (p["process"], at, size, blocks, resident) for p in found["processes"] for at, size, blocks, resident in p["series"]

@@ -43,7 +43,7 @@ LINE = (
     ("exclusive_time", "excl", "s"),
     ("inclusive_time", "incl", "s"),
 )
-NOT_A_ROW = -1  # the parent of outermost call paths
+NOT_A_ROW = -1  # parent of outermost call paths
 
 
 def _add_metrics(table: Columns, rows: list[dict[str, Any]], info: dict[str, Any]) -> Columns:
@@ -65,7 +65,7 @@ def regions(model: Model, info: dict[str, Any], process: int = -1, location: int
 
 
 def call_paths(model: Model, info: dict[str, Any], process: int = -1, location: int = -1) -> Columns:
-    """A caller is before its callees."""
+    """The table of call paths. A caller is before its callees."""
     rows = contents.known(model.tree(threshold=0, process=process, location=location), info)
     at = {row["path"]: i for i, row in enumerate(rows)}
     for row in rows:
@@ -76,7 +76,7 @@ def call_paths(model: Model, info: dict[str, Any], process: int = -1, location: 
 
 
 def lines(model: Model, info: dict[str, Any], process: int = -1, location: int = -1) -> Columns:
-    """Refused: no lines were recorded at all."""
+    """The table of lines. Refused: the experiment contains no lines."""
     functions = model.lines(process=process, location=location)
     if not functions and not model.lines():
         raise Refused(linetable.NONE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table as columns, which pandas is not needed for, and as a DataFrame of pandas."""
+"""A table as a dictionary of columns, without pandas, and as a pandas DataFrame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pandas import DataFrame
 
-    # name of the column, key of the value in a row of the model, unit ("": text or an index)
+    # for each column: its name, the key of its values in rows of Model, the unit ("": text or an index)
     Description = Sequence[tuple[str, str, str]]
 
 NO_PANDAS = (
@@ -37,7 +37,7 @@ class Columns(dict[str, "list[Any]"]):
             pandas: Any = import_module("pandas")
         except ImportError as e:
             if e.name not in (None, "pandas"):
-                raise  # pandas is there, but cannot be imported
+                raise  # pandas is installed, but a module that it needs is missing
             raise ImportError(NO_PANDAS, name="pandas") from None
         table = pandas.DataFrame({title: self._typed(pandas, title) for title in self})
         table.attrs["units"] = dict(self.units)
@@ -45,7 +45,8 @@ class Columns(dict[str, "list[Any]"]):
         return table
 
     def _typed(self, pandas: Any, title: str) -> Any:
-        """A column; of whole numbers of which some are missing a nullable one, which pandas would make real numbers."""
+        """The values of a column for pandas. Integers with missing values get the type Int64; pandas would convert them to
+        floats."""
         values = self[title]
         known = [value for value in values if value is not None]
         if len(known) == len(values):

@@ -63,7 +63,7 @@ def locations(model: Model, info: dict[str, Any]) -> Columns:
     for location in info["locations"]:
         process = info["processes"][location["process"]]
         of_process = {"rank": rank_number(info, location["process"]), "pid": process["pid"], "host": process["host"]}
-        # of samples it is not known how many calls they are of
+        # the number of calls is not known if there are only samples
         counted = {} if process["counted"] or not process["sampled"] else {"visits": None, "resumed": None}
         rows.append({**location, **of_process, **counted, "lost_events": location["lost"]["events"]})
     return of_rows(rows, LOCATION)
@@ -109,17 +109,17 @@ def describe(model: Model, info: dict[str, Any], directory: str, compensated: bo
 
 
 def warnings(info: dict[str, Any], directory: str) -> list[str]:
-    """What was lost, is damaged or ended early: the sentences that `spartito report` prints on standard error."""
+    """Sentences about losses, damage and early ends, as `spartito report` prints them on standard error."""
     known, problem = launcher(directory)
     return [*filter(None, [*losses.sentences(info), problem, *losses.of_ranks(directory), losses.ending(known)])]
 
 
 def notes(info: dict[str, Any], compensated: bool) -> list[str]:
-    """How the numbers came about."""
-    found = sampled.told(info)
+    """Sentences about samples and about the cost of measuring."""
+    found = sampled.notes(info)
     if any(loc["visits"] or loc["resumed"] for loc in info["locations"]):
         where = "is not in the times" if compensated else "is in the times; load() subtracts it with compensate=True"
-        found.append(f"{cost.cost_told(info)}, which {where}")
+        found.append(f"{cost.cost_sentence(info)}, which {where}")
     if deeper := sum(p["lost"].get("deeper", 0) for p in info["processes"]):
         found.append(f"{plural(deeper, 'call')} below the depth limit: their time is that of their callers")
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What spartito.load() returns. Its import is cheap: the analysing half is loaded when an experiment is opened."""
+"""The class that spartito.load() returns. Importing it is fast: the analysis module is loaded when an experiment is opened."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def _table(name: str) -> Callable[..., Columns]:
 
 
 def _opened(path: str | os.PathLike[str] | None) -> str:
-    """The directory of an experiment, or the one that a pack was unpacked into. FileNotFoundError, Refused."""
+    """The directory of an experiment; a pack is unpacked first. FileNotFoundError: it does not exist. Refused: it cannot be
+    unpacked."""
     from spartito.experiments import reading
 
     if path is None:
@@ -87,7 +88,7 @@ class Results:
 
     @classmethod
     def _of(cls, model: Model, directory: str, compensated: bool) -> Results:
-        """Of a model that is loaded already, and whose user knows what it lacks."""
+        """The results of a loaded model, without warnings, as its user knows them already."""
         made = cls.__new__(cls)
         made._take(model, directory, compensated)
         made._warned.update(made.warnings)
@@ -114,13 +115,13 @@ class Results:
         )
 
     def _warn(self) -> None:
-        """As `spartito report` prints it on standard error. Damage of a trace is found when it is read."""
+        """Issues new warnings. Reading a trace may have found damage since the last call."""
         new = [line for line in self.warnings if line not in self._warned]
         if new:
             import warnings
 
             self._warned.update(new)
-            level = 1  # of the first caller outside of Spartito
+            level = 1  # stack level of the first caller outside of Spartito
             while _is_ours(level):
                 level += 1
             warnings.warn(f"{self.directory}: {'; '.join(new)}", stacklevel=level + 1)
@@ -329,7 +330,7 @@ class Results:
 
 
 def _is_ours(level: int) -> bool:
-    """Whether the caller of _warn(), `level` frames above it, is a function of Spartito."""
+    """Whether the frame `level` levels above _warn() is that of a function of Spartito."""
     import sys
 
     frame = sys._getframe()

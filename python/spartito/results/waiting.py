@@ -95,7 +95,7 @@ def _of_ranks(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def waits(model: Model, info: dict[str, Any]) -> Columns:
-    """Refused: none were recorded."""
+    """The table of waits. Refused: no waits were recorded."""
     found = model.locks()
     rows, notes = [*_of_threads(found, info), *_of_tasks(found)], locktable.deadlocks(found, info)
     if not rows and not locktable.recorded(info) and not (info["worlds"] and info["traced"]):
@@ -111,7 +111,7 @@ def waits(model: Model, info: dict[str, Any]) -> Columns:
 
 
 def messages(model: Model, info: dict[str, Any]) -> Columns:
-    """Refused: there is no trace, or no MPI in it."""
+    """The table of MPI messages. Refused: there is no trace, or no MPI in it."""
     if not info["worlds"]:
         raise Refused("no MPI was recorded")
     if not info["traced"]:

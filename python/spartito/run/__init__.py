@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starting a measured program."""
+"""Starts a measured program, and finishes its experiment."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that run before a measured program: those of --setup, and instrumenter files. Imported only where there is one."""
+"""Runs files ahead of a measured program: those of --setup, and instrumenter files. Imported only if there is such a file."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ OURS = package.DIRECTORY + os.sep
 
 
 def arm(work: Callable[[], None]) -> None:
-    """The interpreter announces the program when sys.path is complete, before its first line runs: then work() is called. Such a
-    hook cannot be taken away again."""
-    waiting = [work]
+    """Calls work() once, when sys.path is complete and before the first line of the program runs. The interpreter raises an audit
+    event at that time. An audit hook cannot be removed, so it stays and does nothing afterwards."""
+    pending = [work]
 
-    def announced(event: str, arguments: Any) -> None:
-        if waiting and event in EVENTS:
-            _call(waiting.pop())
+    def on_audit_event(event: str, arguments: Any) -> None:
+        if pending and event in EVENTS:
+            _call(pending.pop())
 
-    sys.addaudithook(announced)
+    sys.addaudithook(on_audit_event)
 
 
 def _call(work: Callable[[], None]) -> None:
-    """An error ends the run as one of the program does: with a traceback that begins in the file, and status 1."""
+    """Calls work(). An exception ends the run like one of the program: with a traceback that begins in the file, and exit status
+    1."""
     try:
         work()
     except Exception as e:

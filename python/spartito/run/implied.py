@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings of a run that follow from other settings, and settings without effect."""
+"""Settings that other settings imply, and settings without effect."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.options.settings import Value
 
-SAMPLE = "524288"  # bytes between two samples of memory, where only --limit-rss asks for them
+SAMPLE_BYTES = "524288"  # sampling period in bytes if --limit-rss is given without --memory-sample
 
 
 def with_memory(values: dict[str, Value]) -> dict[str, str]:
-    """Settings that follow where memory is recorded, but not every block: how often, and that functions are not."""
-    asked = any(values[name].text != "0" for name in ("memory_sample", "limit_rss"))
-    if values["memory_profile"].text != "0" or not asked:
+    """The settings that --memory-sample and --limit-rss imply without --memory-profile: the sampling period, and that functions are
+    not recorded."""
+    sampled = any(values[name].text != "0" for name in ("memory_sample", "limit_rss"))
+    if values["memory_profile"].text != "0" or not sampled:
         return {}
-    more = {"memory_sample": SAMPLE} if values["memory_sample"].text == "0" else {}
+    more = {"memory_sample": SAMPLE_BYTES} if values["memory_sample"].text == "0" else {}
     return {**more, "instrument": "0"} if values["trace"].text == "0" and values["calls"].origin == "default" else more
 
 
 def with_trace(texts: dict[str, str], values: list[Value]) -> None:
-    """--to FORMAT of a format that needs the trace turns it on, unless someone turned it off, or samples say what happened when."""
+    """Enables the trace if a format of --to needs it. With --sample it is not enabled: samples have timestamps, too. Usage: the
+    user disabled the trace."""
     from spartito.experiments.conversion import find
 
     if texts["sample"] == "1":
@@ -38,7 +40,7 @@ def with_trace(texts: dict[str, str], values: list[Value]) -> None:
 
 
 def without_effect(values: dict[str, Value]) -> None:
-    """Usage: something that was asked for would be seen nowhere."""
+    """Usage: an option would have no effect because another one is missing."""
     annotate = values["annotate"]
     if annotate.text == "1" and values["trace"].text != "1":
         raise Usage(f"{annotate.named} is for traces, and there is none: give --trace as well")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts the program exactly as the shell would, waits for it, and ends as it ended.
+"""Starts the program exactly as the shell would, waits for it, and exits with its status or signal.
 
-Everything here is on the start-up path of each measured program: only modules that the interpreter has loaded anyway.
-`_signal` is the C half of `signal`, without the enums that cost several milliseconds.
+This module runs before each measured program, so it imports only modules that the interpreter has loaded already. `_signal` is the
+C module behind `signal`, whose enums would take several milliseconds to create.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 else:
     import _signal as sig
 
-# Faults of the launcher itself, and what the kernel uses for stopping, stay as they are.
-OWN = {sig.SIGKILL, sig.SIGSTOP, sig.SIGSEGV, sig.SIGBUS, sig.SIGFPE, sig.SIGILL, sig.SIGTRAP, sig.SIGTTIN, sig.SIGTTOU}
-WAITED = set(range(1, sig.NSIG)) - OWN - {32, 33}  # 32 and 33 belong to glibc
-# The terminal sends these to the whole foreground process group: the program has them already.
+# The launcher does not handle these: its own faults, signals that cannot be caught, and those that stop a process.
+NOT_FORWARDED = {sig.SIGKILL, sig.SIGSTOP, sig.SIGSEGV, sig.SIGBUS, sig.SIGFPE, sig.SIGILL, sig.SIGTRAP, sig.SIGTTIN, sig.SIGTTOU}
+FORWARDED = set(range(1, sig.NSIG)) - NOT_FORWARDED - {32, 33}  # 32 and 33 belong to glibc
+# The terminal sends these to the whole foreground process group, so the program receives them itself.
 FROM_TERMINAL = {sig.SIGINT, sig.SIGQUIT, sig.SIGTSTP, sig.SIGHUP, sig.SIGWINCH}
-SI_KERNEL = 0x80
+SI_KERNEL = 0x80  # siginfo_t.si_code: the kernel sent the signal
 SCRIPTS = (".py", ".pyc", ".pyw", ".pyz")
-OF_IPYTHON = ".ipy"
-PIPED_CORE = 1  # bytes: the kernel skips the dump, to a file (too small) as well as to a pipe (core_pattern with |)
+IPYTHON_SUFFIX = ".ipy"
+CORE_LIMIT = 1  # bytes; with this limit the kernel writes no core dump, neither to a file nor to a pipe (core_pattern with |)
 
 
 def real_command(words: list[str]) -> list[str]:
-    """The command line to start: `script.py`, `-m module` and `-c code` alone are given to this Python, and `script.ipy` to its
-    IPython."""
+    """The command line to start. This Python runs `-m module`, `-c code` and a script that is not executable; its IPython runs a
+    `script.ipy`."""
     first = words[0]
     python = sys.executable or "python3"
     if first.startswith("-"):
         return [python, *words]
-    if first.endswith((*SCRIPTS, OF_IPYTHON)):
+    if first.endswith((*SCRIPTS, IPYTHON_SUFFIX)):
         if "/" in first:
             runs = os.access(first, os.X_OK)
         else:
             runs = any(os.access(os.path.join(p, first), os.X_OK) for p in os.get_exec_path())
         if not runs:
-            return [python, "-m", "IPython", *words] if first.endswith(OF_IPYTHON) else [python, *words]
+            return [python, "-m", "IPython", *words] if first.endswith(IPYTHON_SUFFIX) else [python, *words]
     return words
 
 
@@ -59,24 +59,24 @@ def _not_started(command: list[str], e: OSError) -> Refused:
     return Refused(f"{name}: cannot be started: {reason(e)}", 126)
 
 
-def _set_by_python() -> list[int]:
-    """Signals that Python ignores from its start on; the program must find them as the shell would hand them over."""
+def _ignored_by_python() -> list[int]:
+    """Signals that Python has set to be ignored at its start. The program must get their default actions, as from a shell."""
     return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
 
 
 def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], None] | None = None) -> int:
-    """Runs the command to its end and returns its wait status; calls meanwhile() once it is started.
-    Refused: it could not be started."""
+    """Runs the command until it exits and returns its wait status. Calls meanwhile() after the start.
+    Refused: it cannot be started."""
     ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
-    # Blocked, every signal waits for sigwaitinfo(): none is lost between start and wait, and each tells its sender.
-    mask = sig.pthread_sigmask(sig.SIG_BLOCK, WAITED)
+    # With all signals blocked, sigwaitinfo() receives each of them with its sender, also one that arrives before the wait begins.
+    mask = sig.pthread_sigmask(sig.SIG_BLOCK, FORWARDED)
     try:
         if ignored:
             sig.signal(sig.SIGCHLD, sig.SIG_DFL)
         witness_begin()
         words = [os.fsencode(word) for word in command]
         pairs = [os.fsencode(name + "=" + value) for name, value in environment.items()]
-        pid = spawn(words, pairs, mask, _set_by_python(), [sig.SIGCHLD] if ignored else [])
+        pid = spawn(words, pairs, mask, _ignored_by_python(), [sig.SIGCHLD] if ignored else [])
         if meanwhile:
             meanwhile()
         status = _wait(pid)
@@ -93,19 +93,20 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
 
 
 def _wait(pid: int) -> int:
+    """Waits until the program exits, and forwards signals to it. Returns its wait status."""
     while True:
-        got, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
-        if got and not os.WIFSTOPPED(status):
+        waited, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
+        if waited and not os.WIFSTOPPED(status):
             return status
-        if got and os.WSTOPSIG(status) in (sig.SIGTSTP, sig.SIGTTIN, sig.SIGTTOU):
-            # Ctrl-Z: the shell waits for us to stop too. A program that stops itself (SIGSTOP) may be continued by
-            # someone who does not know of us.
+        if waited and os.WSTOPSIG(status) in (sig.SIGTSTP, sig.SIGTTIN, sig.SIGTTOU):
+            # Ctrl-Z: the shell expects the launcher to stop, too. After SIGSTOP the launcher keeps running: another process may
+            # continue the program without knowing of the launcher.
             os.kill(os.getpid(), sig.SIGSTOP)
-        info = sig.sigwaitinfo(WAITED)
+        info = sig.sigwaitinfo(FORWARDED)
         number = info.si_signo
         if number == sig.SIGCHLD:
             continue
-        # what was sent to the whole group (kill -TERM -PGID, killpg) the program has already
+        # a signal to the whole process group (kill -TERM -PGID, killpg) has reached the program, too
         if witness_has(number) or (number in FROM_TERMINAL and info.si_code >= SI_KERNEL):
             continue
         try:
@@ -115,8 +116,8 @@ def _wait(pid: int) -> int:
 
 
 def finish(status: int, directory: str, results: Callable[[], None]) -> int:
-    """Calls results() after the program, and returns what end_like() does: whatever is wrong with the results, the
-    program's own status is what the caller must see."""
+    """Calls results() after the program has exited, and returns end_like(status). An error of results() is printed and does not
+    change the exit status: it is that of the program."""
     try:
         results()
     except KeyboardInterrupt:
@@ -127,7 +128,8 @@ def finish(status: int, directory: str, results: Callable[[], None]) -> int:
 
 
 def end_like(status: int) -> int:
-    """The exit status to leave with; does not return where the program died of a signal that kills us too."""
+    """The exit status of the launcher. If a signal ended the program, the launcher sends itself the same signal, and this function
+    may not return."""
     if not os.WIFSIGNALED(status):
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
@@ -135,7 +137,7 @@ def end_like(status: int) -> int:
 
     try:
         limits = resource.getrlimit(resource.RLIMIT_CORE)
-        resource.setrlimit(resource.RLIMIT_CORE, (PIPED_CORE if limits[1] else 0, limits[1]))
+        resource.setrlimit(resource.RLIMIT_CORE, (CORE_LIMIT if limits[1] else 0, limits[1]))
     except (OSError, ValueError):
         pass
     if number not in (sig.SIGKILL, sig.SIGSTOP):
@@ -146,7 +148,7 @@ def end_like(status: int) -> int:
 
 
 def leave(status: int) -> NoReturn:
-    """Ends the launcher: the interpreter's orderly end takes longer than all that the launcher does."""
+    """Exits without the interpreter's finalization, which takes longer than all work of the launcher."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Patterns of --lines and --include that took no function: named, with what was perhaps meant."""
+"""Reports patterns of --lines and --include that match no function, with suggestions."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito._analyse import Model
 
-LABEL = re.compile(r"[(\[]")  # what --label puts behind a function's name begins so
-MOST = 3  # names in one sentence
-LARGEST = 4 << 20  # bytes of a source that is looked into
+LABEL = re.compile(r"[(\[]")  # begins the suffix that --label adds to a function's name
+MAX_SUGGESTIONS = 3  # names in one message
+MAX_SOURCE = 4 << 20  # bytes; a larger script is not parsed
 
 
 def matches(model: Model, n: int) -> list[bool]:
-    """Of n patterns, whether they took a function; the recorder notes in every process which ones did."""
+    """For each of n patterns, whether it matched a function in any process. The recorder stores the matches of each process."""
     keys = {key for p in model.info()["processes"] for key in p["meta"]}
     return [f"lines_matched {i}" in keys for i in range(n)]
 
 
 def unmatched(model: Model, patterns: list[str], command: list[str]) -> list[str]:
-    """A sentence for each."""
+    """A sentence for each pattern of --lines that matched no function."""
     missing = [p for p, matched in zip(patterns, matches(model, len(patterns))) if not matched]
     if not missing:
         return []
-    ran = _that_ran(model)
-    written = _written(command)
-    return [f"--lines {pattern!r}: {_why(pattern, ran, written, _module(command))}" for pattern in missing]
+    ran = _recorded_names(model)
+    defined = _defined_names(command)
+    return [f"--lines {pattern!r}: {_why(pattern, ran, defined, _module(command))}" for pattern in missing]
 
 
 def not_included(model: Model, items: list[str], command: list[str]) -> list[str]:
-    """A sentence for each --include of a filter that took nothing. Where nothing else is recorded that is why a result is empty."""
+    """A sentence for each --include of the filter that matched no recorded function. If the filter records nothing else, this
+    explains an empty result."""
     from spartito._measure import takes
 
-    # items of a Score-P filter are made for many programs
+    # items of a Score-P filter file are not checked: one file is written for many programs
     wanted = (item[1:] for item in items if item.startswith("+") and not item.startswith("+region:"))
     patterns = list(dict.fromkeys(wanted))
     if not patterns:
@@ -50,13 +51,13 @@ def not_included(model: Model, items: list[str], command: list[str]) -> list[str
     missing = [p for p in patterns if not takes(p, known)]
     if not missing:
         return []
-    ran = _that_ran(model)
-    written = _written(command)
-    return [f"--include {pattern!r}: {_why(pattern, ran, written, _module(command), 'recorded function')}" for pattern in missing]
+    ran = _recorded_names(model)
+    defined = _defined_names(command)
+    return [f"--include {pattern!r}: {_why(pattern, ran, defined, _module(command), 'recorded function')}" for pattern in missing]
 
 
 def _module(command: list[str]) -> str:
-    """By which name others would import the script; empty: there is none."""
+    """The name by which other modules would import the script; empty: the command runs no script."""
     kind, path = script(command)
     if kind != "file":
         return ""
@@ -68,27 +69,29 @@ def _module(command: list[str]) -> str:
     return name
 
 
-def _why(pattern: str, ran: set[str], written: set[str], module: str, those: str = "function that ran") -> str:
+def _why(pattern: str, ran: set[str], defined: set[str], module: str, subject: str = "function that ran") -> str:
+    """Why the pattern matched nothing. ran, defined: names in the experiment and in the script. module: the script's module
+    name."""
     from difflib import get_close_matches
 
     word = pattern
     for part in ("module:", "file:", "function:", "re:"):
         word = word[len(part) :] if word.startswith(part) else word
-    if word in written and word not in ran:
+    if word in defined and word not in ran:
         return "it is in the script, but none of it ran"
-    known = ran | written
+    known = ran | defined
     if ":" in word and module:
         known |= {f"{module}:{name}" for name in known}
     names = {name.lower(): name for name in sorted(known)}
-    found = get_close_matches(word.lower(), list(names), MOST, 0.6)
-    if not found:  # the last part alone, as in step for Solver.step
+    found = get_close_matches(word.lower(), list(names), MAX_SUGGESTIONS, 0.6)
+    if not found:  # compare the last part only: step for Solver.step
         last = word.lower().replace(":", ".").rpartition(".")[2]
-        found = [low for low in names if low.rpartition(".")[2] == last][:MOST]
-    return f"no {those} matches it" + (f"; did you mean {' or '.join(names[low] for low in found)}?" if found else "")
+        found = [low for low in names if low.rpartition(".")[2] == last][:MAX_SUGGESTIONS]
+    return f"no {subject} matches it" + (f"; did you mean {' or '.join(names[low] for low in found)}?" if found else "")
 
 
-def _that_ran(model: Model) -> set[str]:
-    """Qualified names of functions and classes, and modules."""
+def _recorded_names(model: Model) -> set[str]:
+    """The modules and the qualified names of functions and classes in the experiment."""
     names = set()
     for row in model.flat():
         if row["kind"] == "python":
@@ -103,25 +106,26 @@ def _prefixes(name: str) -> list[str]:
     return [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
 
 
-def _written(command: list[str]) -> set[str]:
-    """The names of what the script defines: in a run of lines alone nothing else knows of functions that match nothing."""
+def _defined_names(command: list[str]) -> set[str]:
+    """The qualified names of functions and classes that the script defines. An experiment with --lines-only does not contain
+    functions that no pattern matches, so they are read from the source."""
     import ast
 
     kind, path = script(command)
     try:
-        if kind != "file" or os.path.getsize(path) > LARGEST:
+        if kind != "file" or os.path.getsize(path) > MAX_SOURCE:
             return set()
-        tree = ast.parse(regular.content(path, LARGEST))
+        tree = ast.parse(regular.content(path, MAX_SOURCE))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     names = set()
-    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
-    while waiting:
-        node, before = waiting.pop()
+    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        node, prefix = pending.pop()
         for child in ast.iter_child_nodes(node):
-            inside = before
+            inner = prefix
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                names.add(before + child.name)
-                inside = before + child.name + ("." if isinstance(child, ast.ClassDef) else ".<locals>.")
-            waiting.append((child, inside))
+                names.add(prefix + child.name)
+                inner = prefix + child.name + ("." if isinstance(child, ast.ClassDef) else ".<locals>.")
+            pending.append((child, inner))
     return names

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The libraries of `spartito run --io`, `--memory-profile` and `--waits`, which the dynamic linker loads into each process
-of the run before all others."""
+"""Preload libraries of `spartito run --io`, `--memory-profile` and `--waits`. The dynamic linker loads them into each process of
+the run before all other libraries."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LIBRARY = os.path.join(package.DIRECTORY, "spartito_preload.so")
 HEAP = os.path.join(package.DIRECTORY, "spartito_heap.so")
 WAITS = os.path.join(package.DIRECTORY, "spartito_waits.so")
 LINKS = {HEAP: PRELOAD_HEAP, WAITS: PRELOAD_WAITS}
-APART = " :;\t\n"  # what LD_PRELOAD divides its names at, and what shells and batch systems do
+SEPARATORS = " :;\t\n"  # separate names in LD_PRELOAD, or words in shells and batch systems
 
 
 def _loadable(path: str) -> bool:
-    return not any(c in path for c in APART)
+    return not any(c in path for c in SEPARATORS)
 
 
 def add(environment: dict[str, str], directory: str, library: str = LIBRARY, option: str = "--io") -> None:
-    """Puts the library (of file I/O, HEAP or WAITS) in front of what LD_PRELOAD names already. It stays there for the children of
-    the program, which would not be recorded otherwise. Where its path cannot be written in LD_PRELOAD, a link in the experiment
-    directory stands for it. Refused: neither can, or it is not there."""
+    """Puts the library (LIBRARY, HEAP or WAITS) in front of the names in LD_PRELOAD. Child processes inherit the variable, so that
+    they are recorded, too. If the library's path contains a separator, LD_PRELOAD names a link in the experiment directory.
+    Refused: that path contains a separator, too, or the library is missing."""
     link = LINKS.get(library, PRELOAD)
     if not os.path.isfile(library):
         raise Refused(f"{option}: {library} is not there; install spartito again")
@@ -45,24 +45,26 @@ def add(environment: dict[str, str], directory: str, library: str = LIBRARY, opt
         environment["LD_PRELOAD"] = f"{path}:{before}" if before else path
 
 
-# the settings that need one, in the order in which the libraries are put in front
+# settings that need a library, in the order in which add() is called
 NEEDED = {"io": LIBRARY, "waits": WAITS, "memory_profile": HEAP, "memory_sample": HEAP, "limit_rss": HEAP}
 OF_MEMORY = tuple(name for name, library in NEEDED.items() if library == HEAP)
 
 
-def add_needed(environment: dict[str, str], directory: str, asked: dict[str, str]) -> None:
-    """The libraries that these settings need, each once. asked: what the user called each setting that is on. Refused: as add()."""
+def add_needed(environment: dict[str, str], directory: str, origins: dict[str, str]) -> None:
+    """Adds the libraries that the enabled settings need, each once. origins: name of each enabled setting, and the option or
+    variable that set it. Refused: as for add()."""
     libraries: dict[str, str] = {}
     for name in NEEDED:
-        if name in asked:
-            libraries.setdefault(NEEDED[name], asked[name])
+        if name in origins:
+            libraries.setdefault(NEEDED[name], origins[name])
     for library, option in libraries.items():
         add(environment, directory, library, option)
 
 
 def load_heap() -> None:
-    """Has the wrappers of Python's allocators in this process, where they were not loaded with it: those of malloc() and mmap() are
-    called by nobody then. Nothing is recorded before it is asked for. OSError."""
+    """Loads the heap library into a process that was started without it. Then only the wrappers of Python's allocators work,
+    because no caller is bound to those of malloc() and mmap(). It records nothing before a measurement starts. OSError: it cannot
+    be loaded."""
     import ctypes
 
     ctypes.CDLL(HEAP, ctypes.RTLD_GLOBAL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Why a run left no measurement behind, and what to do about it."""
+"""Finds out why a run recorded nothing, and what to do about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 
 from spartito.experiments.rundir import Found
 
-PATIENCE = 10  # seconds for asking an interpreter
+TIMEOUT = 10  # seconds for running an interpreter to probe it
 
 
 def _flags(command: list[str]) -> str:
@@ -25,6 +25,7 @@ def _flags(command: list[str]) -> str:
 
 
 def why(command: list[str], found: Found) -> str:
+    """A sentence without a capital: the reason why the command line recorded nothing, with the remedy."""
     if found.errors:
         return "; ".join(found.errors)
     name = command[0]
@@ -40,26 +41,26 @@ def why(command: list[str], found: Found) -> str:
         return "the interpreter ran nothing that could be recorded (see the filters in `spartito config`)"
     if "S" in _flags(command):
         return f"`{name} -S` skips the start-up hook; leave out -S"
-    import shutil  # these two take longer than all that a launcher of something without Python does
+    import shutil  # loading these two takes longer than the rest of the launcher
     import subprocess
 
     path = shutil.which(name) or name
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARTITO_")}
     try:
-        asked = subprocess.run(
+        probe = subprocess.run(
             [path, "-c", "import spartito._measure"],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         )
     except (OSError, subprocess.SubprocessError):
-        return f"{path} cannot be asked for spartito"
-    said = asked.stderr.decode(errors="backslashreplace").strip().split("\n")[-1]
-    if asked.returncode and "No module named 'spartito'" not in said:
-        return f"spartito cannot be imported in {path}: {said}"
-    if asked.returncode:
+        return f"{path} cannot be run to check whether spartito is installed in it"
+    message = probe.stderr.decode(errors="backslashreplace").strip().split("\n")[-1]
+    if probe.returncode and "No module named 'spartito'" not in message:
+        return f"spartito cannot be imported in {path}: {message}"
+    if probe.returncode:
         return f"{path} has no spartito installed; try, in a clone of it: {path} -m pip install ."
     again = f"{path} -m pip install --force-reinstall ."
     return f"the start-up hook of spartito did not run in {path}; install it there again, in a clone of it: {again}"

@@ -36,7 +36,7 @@ def _chosen(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     """The `limit` rows with the most of each quantity."""
     chosen: dict[int, dict[str, Any]] = {}
     for quantity in QUANTITIES:
-        chosen.update({id(row): row for row in memorytable.most(rows, quantity, limit)})
+        chosen.update({id(row): row for row in memorytable.largest(rows, quantity, limit)})
     return list(chosen.values())
 
 

@@ -156,7 +156,7 @@ helper.returncode = 0  # nobody waits for it
 def test_helpers_may_end_first(tmp_path):
     patient = (
         "from spartito.cli.main import main\nfrom spartito.run import ending\n"
-        "ending.HELPERS = 60\nsys.exit(main(sys.argv[1:]))"
+        "ending.CHILD_TIMEOUT = 60\nsys.exit(main(sys.argv[1:]))"
     )
     words = ("run", "-q", "--trace", "--compress", "-o", "x", "--", sys.executable, "-c", HELPER)
     done = run([sys.executable, "-c", "import sys\n" + patient], *words, cwd=tmp_path)

@@ -14,7 +14,7 @@ import pytest
 import written
 from commandline import run
 from spartito._analyse import Model
-from spartito.base.text import moment
+from spartito.base.text import local_time
 from spartito.compare.difference import sentence, word
 from spartito.compare.pathnames import namer
 from spartito.experiments.cost import measuring_cost
@@ -140,7 +140,7 @@ def test_what_else_differs_comes_first(spartito, tmp_path):
     command = [sys.executable, "-m", "spartito", "run", "-q", "--c-calls", "-o", tmp_path / "x", "--", sys.executable]
     subprocess.run([*command, a.parent / "prog.py"], check=True, timeout=200)
     lines = diff(spartito, a, tmp_path / "x", "--match", "slow").splitlines()
-    begun = moment(Model(str(a)).info()["begin"])
+    begun = local_time(Model(str(a)).info()["begin"])
     assert lines[0] == f"A  {a} (prog.py; {begun})" and lines[1].startswith(f"B  {tmp_path / 'x'} (")
     assert lines[2].startswith("B was recorded with --c-calls, A without: ")
     assert any(line.startswith("measuring took about ") and line.endswith("--compensate takes it out") for line in lines)
@@ -281,7 +281,7 @@ def test_status_for_ci(spartito):
     # a busy machine makes so many functions slower that the rest is summed up
     assert all(line.startswith("spartito diff: ") for line in said), said
     assert all(line.endswith(("above 5 %", "--json lists all")) for line in said[:-1]), said
-    assert said[-1].startswith("spartito diff: with one run on a side it is not known what of this is noise")
+    assert said[-1].startswith("spartito diff: with one run on a side the noise is not known")
     assert any(line.startswith("spartito diff: everything took ") for line in said)
     assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
     assert not any("fresh" in line for line in said)  # new: nothing to be compared with

@@ -31,7 +31,10 @@ sys.exit(3)
 """
 CHILD = "def in_child(): pass\nin_child()\n"
 SAMPLED = WORK + "def f():\n    rest(0.2)\nf()\n"
-LARGE = "import sys\nfrom spartito.experiments import lod\nlod.EVENTS = 500\nfrom spartito.cli.main import main\nsys.exit(main())"
+LARGE = (
+    "import sys\nfrom spartito.experiments import lod\nlod.MIN_EVENTS = 500\nfrom spartito.cli.main import main\n"
+    "sys.exit(main())"
+)
 
 
 def collect(spartito, tmp_path, *options, children=0, name="x"):

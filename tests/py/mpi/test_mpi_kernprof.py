@@ -14,7 +14,8 @@ NAMED = "import os\nr = int(os.environ.get('OMPI_COMM_WORLD_RANK') or os.environ
 BEGUN = "from mpi4py import MPI\nr = MPI.COMM_WORLD.rank\n"
 # one that waits for ranks that have not come as long as it takes on a busy machine
 PATIENT = (
-    "import sys\nfrom spartito.experiments import ranks\nfrom spartito.compat.kernprof.command import main\nranks.WAITED = 100\n"
+    "import sys\nfrom spartito.experiments import ranks\nfrom spartito.compat.kernprof.command import main\n"
+    "ranks.JOIN_TIMEOUT = 100\n"
     "sys.exit(main())\n"
 )
 KERNPROF = [sys.executable, "-c", PATIENT]

@@ -81,7 +81,7 @@ def test_ranks_with_much_to_say(mpi):  # noqa: F811
 FINALIZING = """
 import os, sys
 from spartito.experiments import lod
-lod.EVENTS = 1000
+lod.MIN_EVENTS = 1000
 real = lod.make
 def make(model, directory, *more):
     with open(os.path.join(directory, "..", "made"), "a") as f:

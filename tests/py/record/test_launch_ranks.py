@@ -35,7 +35,7 @@ def mpiexec(request):
 def spartito():
     """One that waits for ranks that have not come as long as it takes on a busy machine."""
     patient = (
-        "import sys\nfrom spartito.cli.main import main\nfrom spartito.experiments import ranks\nranks.WAITED = 100\n"
+        "import sys\nfrom spartito.cli.main import main\nfrom spartito.experiments import ranks\nranks.JOIN_TIMEOUT = 100\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     return [PYTHON, "-c", patient]
@@ -237,7 +237,7 @@ def crew(directory, rank, weak=False):
 
 def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
     """Who waits for others has the file alone for a moment, which is long where he does not get to run."""
-    monkeypatch.setattr("spartito.experiments.ranks.WAITED", 100)
+    monkeypatch.setattr("spartito.experiments.ranks.JOIN_TIMEOUT", 100)
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0), crew(tmp_path, 1)
     assert first.begin() and first._lock(fcntl.LOCK_EX)
@@ -255,7 +255,7 @@ def test_a_place_that_was_taken_meanwhile(tmp_path, monkeypatch):
     """Of two jobs with one key; the second one saw that the place is free before the first one took it."""
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0, True), crew(tmp_path, 0, True)
-    monkeypatch.setattr(second, "_mine", lambda: True)
+    monkeypatch.setattr(second, "_is_same_job", lambda: True)
     assert first.begin() and not second.begin()
     assert sorted(os.listdir(tmp_path)) == ["ranks", "raw"]
     first.close()

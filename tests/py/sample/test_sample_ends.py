@@ -70,7 +70,7 @@ def test_a_sampler_that_is_killed_is_missed(tmp_path):
     ended, unseen = float(meta["sample_ended"]), float(meta["sample_unseen"])
     assert unseen >= 0.3 and ended + unseen == pytest.approx(process["stop"] - process["begin"], abs=1e-5)
     assert process["end"] == "normal"
-    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; [\d.]+ \S?s were not seen"
+    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; [\d.]+ \S?s were not sampled"
     assert re.search(sentence, said)
     for verb, status in (("report", 4), ("info", 0)):
         done = subprocess.run([sys.executable, "-m", "spartito", verb, "run"], cwd=tmp_path, capture_output=True, text=True)
@@ -129,13 +129,13 @@ def test_attached_to_a_process_that_is_killed(tmp_path):
 
 def test_attached_to_a_process_that_runs_on(tmp_path):
     known, info, process, _ = attach(tmp_path, lambda p, attached: attached.send_signal(signal.SIGINT))
-    assert known["attached"] == "runs" and "ended with  nothing: the process ran on when it was sampled no more\n" in info.stdout
+    assert known["attached"] == "runs" and "ended with  nothing: the process still ran when sampling ended\n" in info.stdout
     assert "sample_ended" not in process["meta"]
 
 
 def test_attached_by_a_sampler_that_is_killed(tmp_path):
     known, info, process, said = attach(tmp_path, lambda p, attached: os.kill(*children(attached.pid), signal.SIGKILL))
-    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; what came after that was not seen"
+    sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; the time after that was not sampled"
     assert re.search(sentence, said) and re.search(sentence, info.stderr)
     # nothing is known of its end, and it did not end
     assert process["end"] == "stopped" and "abruptly" not in said + info.stderr

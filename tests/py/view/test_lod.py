@@ -25,7 +25,7 @@ sys.exit(3)
 SPARTITO = """
 import os, signal, sys
 from spartito.experiments import lod
-lod.EVENTS = 1000
+lod.MIN_EVENTS = 1000
 {}
 from spartito.cli.main import main
 sys.exit(main())

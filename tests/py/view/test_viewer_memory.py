@@ -160,7 +160,7 @@ def choose(viewer, *titles):
 def test_threads_have_what_theirs_is(viewer, found):
     viewer.open("view=memory")
     view = choose(viewer, "Threads")
-    sums = memorytable.most(memorytable.summed(found["sites"], ("location",)), "peak_bytes", 20)
+    sums = memorytable.largest(memorytable.summed(found["sites"], ("location",)), "peak_bytes", 20)
     assert [row[2] for row in view["rows"]] == [row["peak_bytes"] for row in sums] and len(sums) == 2
     viewer.page.evaluate("document.querySelectorAll('[role=row]')[1].dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     viewer.ready()
@@ -185,7 +185,7 @@ def test_each_choice_lists_its_own(viewer, found, what, by):
     titles = {"peak": "At the peak", "left": "Left at the end", "all": "Allocated", "temporary": "Temporary"}
     view = choose(viewer, titles[what], by)
     keys = memorytable.LINE if by == "Lines" else ("path",)
-    rows = memorytable.most(memorytable.summed(found["sites"], keys), QUANTITIES[what], 20)
+    rows = memorytable.largest(memorytable.summed(found["sites"], keys), QUANTITIES[what], 20)
     assert [row[2] for row in view["rows"]] == [row[QUANTITIES[what]] for row in rows]
 
 

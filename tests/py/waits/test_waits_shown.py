@@ -203,7 +203,7 @@ def test_threads_of_c_are_called_in_the_same_words():
     locks = [{**known, "holder": h, "holder_stack": [], "address": 0x7F00 + i} for i, h in enumerate((0, None, None))]
     info = {"locations": [{"name": "", "tid": 7, "process": 0}], "processes": [{"pid": 1}]}
     names = locktable.Names({"locks": locks, "waits": []}, info)
-    assert names.told == ["the end of thread 7", "the end of a thread of C #1", "the end of a thread of C #2"]
+    assert names.titles == ["the end of thread 7", "the end of a thread of C #1", "the end of a thread of C #2"]
 
 
 def test_a_method_that_a_thread_runs(spartito, tmp_path):

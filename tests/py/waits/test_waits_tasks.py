@@ -161,7 +161,7 @@ trio.run(main)
 
 
 def told(*stack, task="__main__:main", what=None):
-    return awaittable.told({"stack": list(stack), "task": task, "where": stack[-1] if stack else None, "what": what})
+    return awaittable.classify({"stack": list(stack), "task": task, "where": stack[-1] if stack else None, "what": what})
 
 
 def test_what_stacks_say():
@@ -179,7 +179,7 @@ def test_what_stacks_say():
     assert told(*loop, "asyncio.tasks:sleep", task="asyncio.tasks:sleep") == ("sleep", "asyncio", ["asyncio.tasks:sleep"])
     # a record without a call path
     row = {"stack": [], "task": "__main__:main", "where": "asyncio.tasks:sleep", "what": "_asyncio.Future"}
-    assert awaittable.told(row) == ("sleep", "asyncio", main)
+    assert awaittable.classify(row) == ("sleep", "asyncio", main)
 
 
 def test_trio(spartito, tmp_path):

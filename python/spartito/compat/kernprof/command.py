@@ -271,7 +271,7 @@ def _hide(loudness: int) -> None:
 
 def _start(job: Job) -> int:
     world = rundir.world_of(job.command)
-    speaks = not world or world.speaks
+    speaks = not world or world.reports
     if speaks:
         job.warn()
     try:
