@@ -89,7 +89,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     )
     _sum_up(experiment)
     progress = Progress()
-    experiment.told = progress
+    experiment.on_query = progress
     try:
         text, pruned = _apart(lambda: onefile.document(experiment, int(limit * (1 << 20)), source))
     finally:

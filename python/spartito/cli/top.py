@@ -19,10 +19,10 @@ from spartito.experiments.reading import one_process
 from spartito.options.settings import CHECKS
 from spartito.options.table import Usage
 from spartito.sample.attaching import duration_of
-from spartito.sample.looking import Looking, Sum, Thread, function
+from spartito.sample.liveprofile import LiveProfile, Sum, Thread, function
 
 if TYPE_CHECKING:
-    from spartito.sample.looking import Function
+    from spartito.sample.liveprofile import Function
 
 RATE = 100
 ONCE = 2.0  # seconds
@@ -41,7 +41,7 @@ def rate_of(values: dict[str, object]) -> int:
 # ---- tables
 
 
-def _functions(looking: Looking, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
+def _functions(looking: LiveProfile, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
     whole = looking.whole
     key = recent.excl if by == "self" else recent.total
     also = whole.excl if by == "self" else whole.total
@@ -72,7 +72,7 @@ def _where(thread: Thread) -> tuple[str, str]:
     return one_line(place), one_line("{}:{}".format(*function(began)[:2]))
 
 
-def _threads(looking: Looking, limit: int) -> tuple[list[Column], list[list[str]]]:
+def _threads(looking: LiveProfile, limit: int) -> tuple[list[Column], list[list[str]]]:
     order = sorted(looking.threads.values(), key=lambda t: (-t.share, t.tid))
     columns = [Column("thread"), Column("processor %"), Column("processor", rank=1), Column("state", left=True),
                Column("in", left=True, style="cyan"), Column("began with", left=True, style="dim", rank=2)]
@@ -92,17 +92,17 @@ def _threads(looking: Looking, limit: int) -> tuple[list[Column], list[list[str]
     return [*processes, *columns], rows
 
 
-def _title(looking: Looking, words: str) -> str:
-    torn = f", {plural(looking.torn, 'stack')} not read" if looking.torn else ""
+def _title(looking: LiveProfile, words: str) -> str:
+    torn = f", {plural(looking.unread, 'stack')} not read" if looking.unread else ""
     major, minor = looking.process.version
     lasted = seconds(time.monotonic() - looking.begin)
     what = "time" if looking.wall else "processor time"
     more = f" and {plural(len(looking.children.all), 'child', 'children')}" if looking.children else ""
     whose = f"process {looking.pid}{more}, Python {major}.{minor}"
-    return f"{whose}: {what} by {plural(looking.looks, 'sample')} in {lasted}{torn}{words}"
+    return f"{whose}: {what} by {plural(looking.samples, 'sample')} in {lasted}{torn}{words}"
 
 
-def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -> None:
+def _show(out: Output, looking: LiveProfile, by: str, limit: int, words: str = "") -> None:
     recent = looking.recent()
     out.line(_title(looking, words), "bold")
     out.line()
@@ -117,11 +117,11 @@ def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -
 # ---- looking
 
 
-def _looks(looking: Looking, rate: int, until: float) -> bool:
+def _looks(looking: LiveProfile, rate: int, until: float) -> bool:
     """False: the process has ended."""
     at = time.monotonic()
     while at < until:
-        if not looking.look():
+        if not looking.sample():
             return False
         at = max(at + random.uniform(0.5, 1.5) / rate, time.monotonic())  # never in step with the program
         time.sleep(max(0.0, min(at, until) - time.monotonic()))
@@ -166,7 +166,7 @@ def _ends() -> Iterator[list[int]]:
 class Live:
     """The table in a terminal, drawn again and again."""
 
-    def __init__(self, looking: Looking, by: str, limit: int) -> None:
+    def __init__(self, looking: LiveProfile, by: str, limit: int) -> None:
         self.looking, self.by, self.limit = looking, by, limit
         self.paused = False
 
@@ -227,7 +227,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     by = values.get("sort", "self")
     limit = values.get("limit", ROWS)
     assert isinstance(by, str) and isinstance(limit, int)
-    looking = Looking(pid, bool(values.get("wall")), bool(values.get("children")))
+    looking = LiveProfile(pid, bool(values.get("wall")), bool(values.get("children")))
     out = standard_output()
     ended = False
     with contextlib.suppress(KeyboardInterrupt):

@@ -46,25 +46,25 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     return 0
 
 
-def _show(server: Server, silent: bool) -> opening.Door | None:
+def _show(server: Server, silent: bool) -> opening.RedirectFile | None:
     """Tells where the page is, and opens it where it can."""
     out = standard_output()
     line = opening.ssh_line(os.environ, server.port)
     command = [] if silent else opening.find_browser(os.environ)
-    door = None
+    redirect = None
     if command:
-        door = opening.Door(server.url)
-        if not door.open(command):
-            door.close()
-            door = None
+        redirect = opening.RedirectFile(server.url)
+        if not redirect.open(command):
+            redirect.close()
+            redirect = None
     out.line(server.url)
     if line:
         out.line(f"from your own machine first: {line}")
-    elif door is None and not silent:
+    elif redirect is None and not silent:
         say("spartito: no browser could be started here; open the address above in one on this machine")
     out.stream.flush()  # it may be a pipe, and the end is far
     say("Ctrl-C ends it")
-    return door
+    return redirect
 
 
 async def _serve(server: Server, silent: bool) -> None:
@@ -72,9 +72,9 @@ async def _serve(server: Server, silent: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # as nohup wants it
             loop.add_signal_handler(number, stop.set)
-    door = _show(server, silent)
+    redirect = _show(server, silent)
     try:
         await server.serve(stop)
     finally:
-        if door is not None:
-            door.close()
+        if redirect is not None:
+            redirect.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of `omnitrace-python` and `python -m omnitrace`. On the start-up path of every measured program:
-imports next to nothing."""
+"""The command line of `omnitrace-python` and `python -m omnitrace`. Its imports delay the start of every measured program, so they
+are few."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ the results go. Options end at the first `--`; -m MODULE and -c CODE take the pl
 
 options:
   -h, --help            show this help and leave
-  -v N, --verbosity N   how much is said: -1 nothing but what goes wrong, 0 what was written, 1 also what is set
+  -v N, --verbosity N   messages: -1 errors only, 0 also the paths of results, 1 also the settings
   -b, --builtin         record only what is decorated with @profile, or is in `with profile:`; these names, trace and
                         noprofile are in the builtins
   -c FILE, --config FILE
@@ -73,12 +73,12 @@ options:
   -a [BOOL], --annotate-trace [BOOL]
                         file and line of each function in the trace, which are there in any case
 
-FUNC and FILE are extended regular expressions, looked for anywhere in the name of a function or a file.
+FUNC and FILE are extended regular expressions, which match anywhere in the name of a function or a file.
 BOOL: yes, true, t, y, on, 1, or no, false, f, n, off, 0; alone the option means yes."""
 
 
 class Asked:
-    """What a command line asks for."""
+    """A parsed command line."""
 
     __slots__ = ("builtin", "command", "config", "file", "help", "setup", "verbosity")
 
@@ -93,7 +93,7 @@ class Asked:
 
 
 def flag(text: str) -> bool:
-    """ValueError: a sentence about it."""
+    """The value of a BOOL. ValueError: it is not one of the known words."""
     word = text.strip().lower()
     if word in TRUE:
         return True
@@ -103,7 +103,7 @@ def flag(text: str) -> bool:
 
 
 def find_script(name: str) -> str:
-    """As it is, or the first of that name in PATH; name itself where there is none."""
+    """The path of a script: as given, or in a directory of PATH. If it does not exist, the name itself."""
     if not name or "/" in name or os.path.isfile(name):
         return name
     places = (os.path.join(above, name) for above in os.environ.get("PATH", os.defpath).split(os.pathsep) if above)
@@ -111,7 +111,7 @@ def find_script(name: str) -> str:
 
 
 def _name_of(word: str) -> tuple[str, str | None]:
-    """The long name of an option, and the value that is part of its word. Refused: there is none, or several."""
+    """The long name of an option, and the value attached to it. Refused: the option is unknown or ambiguous."""
     if word in SHORT:
         return SHORT[word], None
     if word.startswith("--"):
@@ -200,7 +200,7 @@ def _options(asked: Asked, words: list[str]) -> None:
         values = [] if value is None else [value]
         most = len(words) if kind in "*+" else 1
         while value is None and at < len(words) and len(values) < most:
-            # numbers below 0 are values
+            # negative numbers are values
             if words[at].startswith("-") and not words[at][1:].isdigit():
                 break
             values.append(words[at])
@@ -216,7 +216,7 @@ def _options(asked: Asked, words: list[str]) -> None:
 
 
 def parse(words: list[str]) -> Asked:
-    """Refused: an option that is not known, a value that cannot be used, or no script."""
+    """Parses a command line. Refused: an unknown option, an invalid value, or no script."""
     asked = Asked()
     if words and not words[0].startswith("-"):
         asked.command = words
