@@ -40,10 +40,12 @@ line_magics: list[str] = []  # names of line magics, for suggestions; magics.loa
 
 def mark(name: str, request: Callable[[str, str], Request | None], check: Callable[[str], str | None] | None = None) -> None:
     """From here on, cells that begin with `%%name` run without that line and are measured.
-     request(rest of the line, whole cell) returns what to measure and how; None: run the cell unmeasured. It is called once, when the
-    cell is run, and may raise NotMeasured.
-     check(rest of the line) must have no side effects, as shells also call it while a cell is being typed. It returns a text to print
-    instead of running the cell, or None. If it raises Usage, the cell fails with that message."""
+
+    request(rest of the line, whole cell) returns what to measure and how; None: run the cell unmeasured. It is called once, when
+    the cell is run, and may raise NotMeasured.
+
+    check(rest of the line) must have no side effects, as shells also call it while a cell is being typed. It returns a text to
+    print instead of running the cell, or None. If it raises Usage, the cell fails with that message."""
     _markers[name] = Marker(request, check)
 
 

@@ -2,7 +2,8 @@
 """Script that starts the sampler manager where no launcher can fork it: for a notebook kernel, and on other hosts. A separate
 Python runs it. A manager forked from the measured process would share its memory, so each page that the program writes to would be
 copied.
- Arguments: path of `spartito._sample`; experiment directory; sampling rate in Hz; native (1 or 0); the kernel's process id or 0;
+
+Arguments: path of `spartito._sample`; experiment directory; sampling rate in Hz; native (1 or 0); the kernel's process id or 0;
 path of the file that the manager removes at its end, or ""; settings, as name and value in turns. The script writes to standard
 output the process id of the manager, or why it cannot be started. It ends the manager at the first byte or the end of its standard
 input, and exits when all samples are written."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The server of `spartito view`: serves one experiment to one user of this machine.
- It listens on the loopback interface, which other users of the machine can reach, and pages of other sites in the user's browser,
+
+It listens on the loopback interface, which other users of the machine can reach, and pages of other sites in the user's browser,
 too. Neither know the token in the address. If such a page learns the token, three checks still refuse it: the Host header (against
 DNS rebinding), the Origin and Sec-Fetch headers, and the missing CORS headers. The number of connections is limited. At the limit,
 the connections that have been idle for the longest time are closed."""
