@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands around a picture of the call tree, whichever its form.
+// The controls around a picture of the call tree (icicle or sunburst).
 import type { ComponentChildren } from "preact";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { Empty, Waiting } from "../parts/Empty";
@@ -8,7 +8,7 @@ import { Weigh } from "../parts/Weigh";
 import { type Chart, spoken, useChart } from "./treechart";
 import { count, percent } from "../data/units";
 
-/** menu: the picture's own choices; children: what draws it, where there is something to draw. */
+/** menu: further controls of the picture; children: draws the picture when the tree is loaded. */
 export function Charted({ menu, children }: { menu: ComponentChildren; children: (chart: Chart) => ComponentChildren }) {
   const [paint, setPaint] = usePaint();
   const { chart, problem } = useChart(paint);

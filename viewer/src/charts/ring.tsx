@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A deadlock cycle: from each an arrow to the one that holds what it waits for.
+// The picture of a deadlock cycle: arrows from each thread to the lock holder it waits for.
 
-const WIDE = 760; // px
+const WIDE = 760; // px; size of the picture
 const HIGH = 190;
-const BOX = 24; // height of a name's box
-const ROOM = 150; // its width
-const [ACROSS, DOWN] = [250, 68]; // radii of the circle
+const BOX = 24; // px; height of a name's box
+const ROOM = 150; // px; width of a name's box
+const [ACROSS, DOWN] = [250, 68]; // px; radii of the ellipse
 
 interface Props {
-  /** Of the threads, each of which waits for the next one. */
+  /** Names of the threads; each waits for the next one. */
   names: readonly string[];
-  /** What each waits for. */
+  /** The lock that each thread waits for. */
   locks: readonly string[];
 }
 
-/** The end of a text with little room says more: "…app.py:12". */
+/** Shortens a text at its begin, as the end has more information: "…app.py:12". */
 const short = (text: string, letters: number): string => (text.length > letters ? `…${text.slice(1 - letters)}` : text);
 
 export function Ring({ names, locks }: Props) {
@@ -33,7 +33,7 @@ export function Ring({ names, locks }: Props) {
       </defs>
       {names.map((name, i) => {
         const [from, to] = [at(i), at((i + 1) % n)];
-        // outwards from the middle, so that two arrows between the same two threads are apart
+        // curved outwards, so that two arrows between the same two threads do not overlap
         const [dx, dy] = n > 1 ? [to.y - from.y, from.x - to.x] : [0, -HIGH];
         const away = (n > 1 ? 55 : 90) / (Math.hypot(dx, dy) || 1);
         const middle = { x: (from.x + to.x) / 2 + dx * away, y: (from.y + to.y) / 2 + dy * away };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The help of keys: a button and "?" open it.
+// The list of keys, opened by a button or "?".
 import { useEffect, useRef } from "preact/hooks";
 import { isTyping } from "./searchbox";
 import type { Key, View } from "./view";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an address speaks of that this experiment does not have: it is told once, and left out of the selection.
+// Parts of a URL's selection that this experiment does not have: they are reported once and removed from the selection.
 import { useEffect, useState } from "preact/hooks";
 import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore, useWholeTree } from "../state/hooks";
@@ -9,13 +9,13 @@ import { inModule } from "../state/meant";
 
 export interface Unknown {
   said: string[];
-  /** What leaves it out. */
+  /** The change of the selection that removes it. */
   patch: Partial<Selection>;
 }
 
 const NOT_HERE = "is not in this experiment";
 
-/** tree: where it has all paths of the whole run, to look for the selected one; undefined: it is not looked for. */
+/** tree: the tree with all paths of the whole run, to check the selected one; undefined: it is not checked. */
 export function unknownIn(selection: Selection, facts: Facts, regions: Regions, tree: Tree | undefined): Unknown {
   const { region, path, centre, module, process, location, metric } = selection;
   const said: string[] = [];
@@ -49,7 +49,7 @@ export function unknownIn(selection: Selection, facts: Facts, regions: Regions, 
   return { said, patch };
 }
 
-/** A tree in which every path of the run is a row of its own; asked for only where a path of the whole run is selected. */
+/** A tree with a row for every path of the run; queried only if a path of the whole run is selected. */
 function useAllPaths({ path, centre, process, location, begin, end }: Selection): Tree | undefined {
   const part = process !== undefined || location !== undefined || begin !== undefined || end !== undefined;
   const tree = useWholeTree(!part && (path !== undefined || centre !== undefined));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How evenly time is spread: all ranks in bars, one function over all of them, and one rank's functions.
+// The distribution of time: all ranks as bars, one function over all ranks, and the functions of one rank.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, useAgainst, useBase } from "../parts/against";
 import { Spread, SpreadBefore, type Stats, type Time } from "../data/balance";
@@ -17,8 +17,8 @@ import "./balance.css";
 import type { Params } from "../data/source";
 import type { View } from "../parts/view";
 
-const FEW = 12; // units whose bars are above the table and not beside it
-const NAMED = 4; // outliers that a cell names
+const FEW = 12; // units up to which the bars are above the table instead of beside it
+const NAMED = 4; // maximum of outliers named in a cell
 
 const asSpread = (columns: Columns<"balance">): Spread => new Spread(columns);
 
@@ -27,7 +27,7 @@ interface Shown {
   facts: Facts;
   regions: Regions;
   stats: readonly Stats[];
-  unit: number; // selected; -1: none
+  unit: number; // index of the selected unit; -1: none
   time: Time;
   before: SpreadBefore | undefined;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions by their exclusive time, opened to those that called them.
+// The bottom-up view: functions by exclusive time, each with its callers below it.
 import { useMemo, useReducer, useState } from "preact/hooks";
 import { Uncompared } from "../parts/against";
 import { BottomUp, type BottomUpKey } from "../calltree/bottomup";
@@ -19,7 +19,7 @@ import type { View } from "../parts/view";
 
 const KEYS: Record<string, BottomUpKey> = { name: "name", excl: "excl", share: "excl", incl: "incl", calls: "visits", before: "baseExcl", change: "change" };
 
-/** Of functions, and of what came by each caller. unit: of exclusive time. */
+/** Columns of the other run's numbers and the change. unit: of exclusive time. */
 function beforeColumns(model: BottomUp, unit: Unit): Column[] {
   const of = (text: (change: Change) => string) => (node: number) => {
     const { excl, baseExcl } = model.row(node);
@@ -83,7 +83,7 @@ function columnsOf(
   ];
 }
 
-/** The tree, as the selection filters it. */
+/** The bottom-up tree, filtered by the selection. */
 function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomUp | undefined {
   const meant = useMeant();
   const model = useMemo(

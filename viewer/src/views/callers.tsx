@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function between what called it, above, and what it calls, below.
+// A function between its callers, above, and its callees, below.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type Measure, both, change, changeOf, largestChange } from "../data/change";
@@ -22,7 +22,7 @@ import { type Unit, count, percent } from "../data/units";
 import type { Weight } from "../data/weight";
 import type { View } from "../parts/view";
 
-/** Where the eye is, in words. */
+/** The description of the box with the focus. */
 function spoken(sides: Sides, regions: Regions, weight: Weight, spot: Spot): string {
   const tree = sides.tree(spot.half);
   const name = nameOf(regions, tree.region[spot.row]!, tree.hidden[spot.row]!);
@@ -50,7 +50,7 @@ function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Reg
   );
 }
 
-/** What a row of one of the trees is painted with. */
+/** The colour of a row in one of the trees. */
 function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean, meant: Uint8Array | undefined): (tree: Paths, row: number) => string {
   const small = css(dark ? [60, 63, 68] : [226, 228, 231]);
   const most = Math.max(...[of.up, of.down].map(({ incl, base }) => (base ? largestChange(incl, base.incl) : 0)));
@@ -180,7 +180,7 @@ function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProp
   );
 }
 
-/** The one with the most exclusive time, for a page that was opened without a selection. */
+/** The function with the most exclusive time, shown if none is selected. */
 function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): number | undefined {
   const excls = new Float64Array(regions.count);
   for (let i = 0; i < excl.length; i++) if (region[i] !== NONE && regions.kindOf(region[i]!) !== "root") excls[region[i]!]! += excl[i]!;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call graph: the functions with most of the time, calls between them, and frames around modules.
+// The call graph: the functions with the most time, the calls between them, and frames around modules.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type CallGraph, callGraph, shareFor } from "../calltree/callgraph";
@@ -21,18 +21,18 @@ import { count, percent, signed, time } from "../data/units";
 import { TIME, type Weight } from "../data/weight";
 import type { View } from "../parts/view";
 
-const LIMIT = 200; // functions in the picture
-const CALLS = 500; // more would hide what they connect
-const CLEAR = 50; // functions in the picture that opens
+const LIMIT = 200; // maximum of functions in the picture
+const CALLS = 500; // maximum of calls; more would hide the functions
+const CLEAR = 50; // functions in the first picture
 const SHARES = [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 const options = SHARES.map((share) => ({ value: String(share), title: share ? `${share * 100} %` : "all" }));
 const FRAMES = [
   { value: "on", title: "Modules framed" },
   { value: "off", title: "Plain" },
 ];
-const NAMED = 5; // of those without room
+const NAMED = 5; // functions beyond the limit that are named
 
-/** Of the other run, with the same numbers of functions and calls; undefined: there is none. */
+/** The graph of the other run, with the same indices of functions and calls; undefined: there is none. */
 function graphBefore(tree: Tree, regions: number): CallGraph | undefined {
   const base = basePaths(tree);
   return base && callGraph(base, regions);
@@ -42,7 +42,7 @@ function changed(now: number, before: number): string {
   return now === before ? "unchanged" : `${signed(time(now - before), now - before)} (${changeText({ now, before })})`;
 }
 
-/** least undefined: as many functions as make a clear picture. */
+/** least: smallest share; undefined: chosen for a clear picture. */
 function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined, paint: "module" | Measure) {
   const tree = useTree(true);
   const known = useRegions();
@@ -81,7 +81,7 @@ function paintOf(dark: boolean, meant: Uint8Array | undefined): Paint {
   };
 }
 
-/** Functions that only the other run has called. */
+/** Number of functions that were called only in the other run. */
 function goneIn(graph: CallGraph, before: CallGraph): number {
   let n = 0;
   for (let r = 0; r < graph.regions; r++) if (!graph.visits[r] && !graph.incl[r] && (before.visits[r] || before.incl[r])) n++;

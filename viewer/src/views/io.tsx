@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that the program read and wrote, and the functions that did it.
+// Files that the program read and wrote, and functions of the C library that did so.
 import { useMemo } from "preact/hooks";
 import { Uncompared, changeColumns, useBase } from "../parts/against";
 import type { Columns } from "../data/columns";
@@ -17,7 +17,7 @@ import { bytes, count, time } from "../data/units";
 
 interface Caller {
   region: number;
-  /** In the other run, undefined: there is none. */
+  /** In the other run; undefined: there is none. */
   before: number | undefined;
   calls: number;
   time: number;

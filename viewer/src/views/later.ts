@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of the views of more.tsx before they are loaded.
+// The descriptions of the views of more.tsx, which are needed before that script is loaded.
 import { recordBy } from "../data/facts";
 import { later } from "../parts/later";
 import { TIME_KEYS } from "./timeline";

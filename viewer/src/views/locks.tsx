@@ -14,7 +14,7 @@ import { placeName, shortStack } from "../data/stacks";
 import { count, time } from "../data/units";
 import { Ring } from "../charts/ring";
 
-const BAR = 10; // px; of a node
+const BAR = 10; // px; width of a node
 const LABEL = 7;
 
 interface GraphProps {
@@ -25,7 +25,7 @@ interface GraphProps {
   choose: (object: number | undefined) => void;
 }
 
-/** Threads that waited at the left, what they waited for in the middle, threads that held it at the right. */
+/** Waiting threads at the left, objects in the middle, lock holders at the right. */
 function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
   const store = useStore();
   const dark = useDark();
@@ -119,7 +119,7 @@ interface SumsProps {
   regions: Regions;
 }
 
-/** Contention by call path, or by who waited for whom. */
+/** Contention by call path, or by pair of waiter and lock holder. */
 function Sums({ locks, rows, by, facts, regions }: SumsProps) {
   const stack = (row: SumRow): string[] => locks.stacks[row.of.stack] ?? [];
   const most = rows[0]?.time ?? 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who sent how much to whom.
+// The communication matrix: bytes, messages or time by sender and receiver.
 import { useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, useAgainst, useBase } from "../parts/against";
 import type { Measure } from "../data/change";
@@ -20,7 +20,7 @@ const OPTIONS = [
 
 const same = (columns: Columns<"matrix">): Columns<"matrix"> => columns;
 
-/** What is not in the cells, or not as it was measured. */
+/** Notes about messages that are not in the cells, or whose times are inaccurate. */
 function remarks(meta: Columns<"matrix">["meta"]): string {
   const named = [
     ["unmatched_sends", "sends without a receive"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Metrics and counters over time: how fast they grow, or how far they have come, for each thread or all together.
+// Metrics and counters over time: their growth or their value, for each thread or as a sum.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { NONE } from "../data/columns";
 import { type Curve, MOST, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../data/curves";
@@ -18,9 +18,9 @@ import { amount, count, percent } from "../data/units";
 import { amountOf, rateOf } from "../data/weight";
 import type { View } from "../parts/view";
 
-const LISTED = 40; // lines that are named
+const LISTED = 40; // maximum of lines in the legend
 
-/** What can be drawn: a metric, or a counter. */
+/** A metric or counter to draw. */
 interface Subject {
   key: string;
   title: string;
@@ -40,7 +40,7 @@ function rangeOf({ begin, end }: Selection, whole: Span): Span {
 const selects = (facts: Facts, { process, location }: Selection) => (at: number): boolean =>
   at === NONE || ((location === undefined || at === location) && (process === undefined || facts.locations[at]?.process === process));
 
-/** The whole run is asked for without begin and end, and all threads at once, which is how a file holds it. */
+/** Queries the whole run without begin and end, and all threads at once, as the one-file page contains these answers. */
 function useColumns(facts: Facts, selection: Selection) {
   const { process, location } = selection;
   const { begin, end } = facts.file ? { begin: undefined, end: undefined } : selection;
@@ -57,7 +57,7 @@ interface Lines {
   low: number;
   high: number;
   show: (value: number) => string;
-  /** What the numbers at the left are. */
+  /** The label of the axis at the left. */
   axis: string;
 }
 
@@ -76,7 +76,7 @@ const nameOf = (facts: Facts, location: number): string => (location === NONE ? 
 
 const numberAt = (lines: Lines, curve: Curve, at: number): string => lines.show(lines.rates ? rateAt(curve, at) : valueAt(curve, at));
 
-/** What a line has come to within the span. */
+/** The growth of a line within the span. */
 const growth = (curve: Curve, span: Span): number => valueAt(curve, span.end) - valueAt(curve, span.begin);
 
 function Legend({ lines, span, cursor, focus, setFocus }: { lines: Lines; span: Span; cursor: number | undefined; focus: number; setFocus: (line: number) => void }) {

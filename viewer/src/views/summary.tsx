@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first screen: where the time goes, in words; what run this was, what measuring cost, what was lost.
+// The first view: where the time is spent, title and settings of the run, cost of measuring, lost data.
 import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
 import { type Facts, type Regions } from "../data/facts";
@@ -12,7 +12,7 @@ import { count, moment, percent, time } from "../data/units";
 import { type Weight, chosenMetric, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
-const ROWS = 12; // functions and packages that are shown here; the table has all
+const ROWS = 12; // maximum of functions and packages; the table has all
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
@@ -20,7 +20,7 @@ interface SelfProps {
   flat: Flat;
   regions: Regions;
   weight: Weight;
-  /** Of each row. */
+  /** The exclusive values of each row. */
   excl: Float64Array;
 }
 
@@ -149,7 +149,7 @@ function Summary() {
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
-  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // the time, where there is one
+  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // time, unless only metrics were recorded
   const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
   const rows = useMemo(
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call tree around its middle: a ring a level, an arc as long as its time; beside it the callees of the middle as a list.
+// The sunburst: a ring for each level, an arc as long as its time; beside it the list of the centre's callees.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
 import { Charted } from "../charts/charted";
@@ -17,7 +17,7 @@ import { count, percent, shorten, smaller } from "../data/units";
 import type { View } from "../parts/view";
 
 const RINGS = [4, 6, 8, 12, 16, 24].map((n) => ({ value: String(n), title: String(n) }));
-const LISTED = 24; // callees of the middle
+const LISTED = 24; // maximum of callees in the list
 
 interface Drawn {
   boxes: Boxes;
@@ -135,7 +135,7 @@ function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, width: 
   pen.textBaseline = "alphabetic";
 }
 
-/** What is at a point; the middle stands for the centre itself. */
+/** The arc at a point; the middle is the centre itself. */
 function hit(chart: Chart, drawn: Drawn, point: Point): { row: number; until: number; middle: boolean } | undefined {
   const at = polar(drawn.on, point.x, point.y);
   if (!at) return undefined;

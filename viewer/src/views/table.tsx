@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All functions in rows: sorted by any column, searched, with the numbers of each.
+// The table of all functions with their numbers, which can be sorted and searched.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared } from "../parts/against";
 import { changeOf } from "../data/change";
@@ -19,7 +19,7 @@ import type { View } from "../parts/view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
-/** What a column sorts by. */
+/** The sort key of each column. */
 type Keys = Record<string, Float64Array | ((row: number) => string)>;
 
 interface Made {
@@ -58,7 +58,7 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   keys["base"] = base.excl;
   keys["change"] = change;
   keys["ratio"] = share;
-  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // that of exclusive time, beside which it stands
+  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // the unit of the column of exclusive time, which is adjacent
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
     timeColumn("base", "before", "Self time in the other run", base.excl, unit),
@@ -78,14 +78,14 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   ];
 }
 
-/** shows: what is known of functions. */
+/** shows: the recorded numbers. */
 function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: { times: boolean; calls: boolean }, longest: number, dark: boolean): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
   const { visits, incl, excl, mean, min, max, std } = flat;
   const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, mean, min, max, std };
   const wide = columnUnit(largest(incl));
-  const each = columnUnit(largest(max)); // one for all, so that they can be compared
+  const each = columnUnit(largest(max)); // one unit for all three, so they can be compared
   const resumed = flat.resumed;
   if (resumed) keys["resumed"] = resumed;
   const again: Column = {
@@ -132,7 +132,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
   return { columns, keys };
 }
 
-/** The end of a path says more than its beginning. */
+/** Shortens a path at its begin, as its end has more information. */
 export function shortPlace(place: string): string {
   const parts = place.split("/");
   return parts.length > 3 ? `…/${parts.slice(-3).join("/")}` : place;

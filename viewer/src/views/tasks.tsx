@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of asyncio and the like: how long they ran, how long they waited, and for what.
+// Tasks of asyncio and other libraries: the time in which they ran, waited, and for what.
 import { useMemo, useState } from "preact/hooks";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
@@ -29,7 +29,7 @@ function ended(states: Record<string, number>): string {
     .join(", ");
 }
 
-/** Groups of the other run, by what their coroutine is called here. */
+/** Groups of the other run, by the name of their coroutine in this run. */
 type Before = ReadonlyMap<string | null, TaskGroup>;
 
 function beforeOf(tasks: Tasks, against: Against): Before {
