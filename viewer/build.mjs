@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node build.mjs DIRECTORY [DEPFILE]: app.js and app.css of the viewer, more.js with the views that are loaded when one of them is
-// opened, cell.js and cell.css of the frame below a notebook's cell, cellmore.js and cellmore.css of one with memory or waits, unpack.js
-// that begins such a frame, and for ninja what they were made from.
+// node build.mjs DIRECTORY [DEPFILE]: writes app.js and app.css of the viewer; more.js with the views that are loaded on demand; cell.js
+// and cell.css of the frame below a notebook's cell; cellmore.js and cellmore.css of a frame with memory or waits; unpack.js, which starts
+// a frame; and for ninja the list of source files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-// bytes: what a page may cost before it shows anything; a notebook has a frame for each of its measured cells
+// Maximum sizes in bytes, as a page loads its script before it shows anything, and a notebook has a frame for each measured cell.
 const LIMITS = { app: 240_000, more: 120_000, cell: 100_000, cellmore: 130_000, unpack: 1_000 };
 const here = dirname(fileURLToPath(import.meta.url));
 const [out, depfile] = process.argv.slice(2);
@@ -31,19 +31,19 @@ const options = {
 };
 const banner = { js: readFileSync(join(here, 'NOTICE'), 'utf8').trim() };
 
-/** The files that a script would be made of, and what each of them imports. */
+/** The files that a script would consist of, and the imports of each. */
 async function looked(entry) {
   return (await build({ ...options, entryPoints: [entry], write: false })).metafile.inputs;
 }
 
-/** Files of app.js that those of more.js alone import: app.js hands them over, so that both scripts have the same ones. */
+/** The files of app.js that only more.js needs directly: app.js exports them, so both scripts share one instance of each. */
 async function handed() {
   const [app, more] = await Promise.all([looked('src/main.tsx'), looked('src/more.tsx')]);
   const wanted = Object.keys(more).filter((file) => !(file in app)).flatMap((file) => more[file].imports.map(({ path }) => path));
   return [...new Set(wanted)].filter((file) => file in app && !file.endsWith('.css')).sort();
 }
 
-/** In the place of a file of app.js what that hands over; its style is there already. */
+/** Replaces a file of app.js by its exported instance; its style is part of app.css. */
 const taken = (files) => ({
   name: 'taken',
   setup({ onLoad, onResolve, resolve: found }) {
@@ -51,7 +51,7 @@ const taken = (files) => ({
       if (pluginData === taken || kind === 'entry-point') return undefined;
       const at = await found(path, { kind, importer, resolveDir, pluginData: taken });
       const part = files.indexOf(relative(here, at.path));
-      // a name that esbuild takes for CommonJS, of which it asks no list of exports
+      // with the suffix .cjs, esbuild does not need a list of exports
       return part < 0 ? at : { path: `${part}.cjs`, namespace: 'taken' };
     });
     onLoad({ filter: /./, namespace: 'taken' }, ({ path }) => ({ contents: `module.exports = globalThis.spartitoParts[${parseInt(path)}]` }));

@@ -10,7 +10,7 @@ const facts = {
 } as unknown as Facts;
 
 function spread(): Spread {
-  // region 5: 1 1 4 1 s; region 7: only in unit 1; the rest of unit 0
+  // seconds: region 5: 1 1 4 1; region 7: only in unit 1; the rest in unit 0
   return new Spread(
     parse(
       pack(

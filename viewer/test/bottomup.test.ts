@@ -17,7 +17,7 @@ describe("bottom-up", () => {
   it("orders functions by their exclusive time", () => {
     const b = new BottomUp(tree(calls), 4, name);
     expect(shown(b)).toEqual([
-      [0, 3, 40 + 25 + 1, 70, 8], // the innermost call is within another one
+      [0, 3, 40 + 25 + 1, 70, 8], // the innermost call is within another call of f3
       [0, 2, 20 + 4, 65, 3],
       [0, 1, 10, 100, 1],
     ]);
@@ -41,12 +41,12 @@ describe("bottom-up", () => {
     ]);
     expect(b.parent(b.shown[3]!)).toBe(b.shown[1]);
     expect(b.parent(top)).toBe(NONE);
-    expect(b.row(b.shown[2]!).closed).toBe(false); // the program's start calls it
+    expect(b.row(b.shown[2]!).closed).toBe(false); // only the start of the program calls it
     expect(b.row(b.shown[3]!).closed).toBe(true);
     b.close(top);
     expect(b.shown.length).toBe(3);
     b.open(top);
-    expect(b.shown.length).toBe(7); // what was open below it still is
+    expect(b.shown.length).toBe(7); // expanded rows below stay expanded
   });
 
   it("follows the hottest way to the program's start", () => {
@@ -93,7 +93,7 @@ describe("bottom-up", () => {
       let sum = 0;
       for (let k = i + 1; k < all.length && all[k]!.depth > row.depth; k++)
         if (all[k]!.depth === row.depth + 1) sum += all[k]!.excl;
-      // what the program's start called itself has no caller's row
+      // calls by the start of the program have no caller's row
       expect(sum).toBeLessThanOrEqual(row.excl);
     }
     expect(b.total("excl")).toBe(paths.incl[0]! - paths.excl[0]!);

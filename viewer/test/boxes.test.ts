@@ -14,7 +14,7 @@ function make(...calls: Call[]): Tree {
   return new Tree(parse(pack({}, { parent, region, visits, incl, excl, hidden })));
 }
 
-// times in descending order, as the kind gives them
+// siblings in descending order, as in the answer of the kind "tree"
 const tree = make([1, 100, 1, [2, 60, 2, [3, 40, 4]], [3, 30, 3], [4, 0.2, 1, [5, 0.1, 1]], [6, 0.1, 1], [NONE, 0.2, 7]]);
 const whole = { top: ROOT, from: 0, to: 100, scale: 1, first: 0, levels: 99 };
 

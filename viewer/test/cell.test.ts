@@ -10,10 +10,10 @@ it("selects in a frame without an address", () => {
   one.select({ view: "table", region: 3 });
   one.select({ path: [1, 2] });
   one.select({ path: [1, 2] });
-  expect(told).toBe(2); // what is selected already is no change
+  expect(told).toBe(2); // selecting the current value is no change
   expect(one.selection).toEqual({ view: "table", region: 2, path: [1, 2] });
   expect(one.embedded).toBe(true);
-  // what one frame selects, another does not see
+  // frames have separate selections
   expect(other.selection.view).not.toBe("table");
   expect(NOWHERE.location.hash).toBe("");
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The charts of `spartito plot` have the colours of the viewer: tests/py/cli/test_plot.py compares the same file with src/write/picture/picture.c.
+// The charts of `spartito plot` have the colours of the viewer: tests/py/cli/test_plot.py compares the same file with
+// src/write/picture/picture.c.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ofModule } from "../src/draw/colour";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another run's numbers in everything that the page calculates from the call tree, against the same calculation on that run alone.
+// The numbers of the other run in all computations on the call tree, compared with the same computation on that run alone.
 import { describe, expect, it } from "vitest";
 import { Spread, SpreadBefore } from "../src/data/balance";
 import { BottomUp } from "../src/calltree/bottomup";
@@ -13,7 +13,7 @@ import { sandwich } from "../src/calltree/sandwich";
 import { type WaitRow, type Waits, WaitsBefore } from "../src/data/waits";
 import { randomTree } from "./trees";
 
-/** One tree with the numbers of two: the second's are each call's own, and some calls did not happen in it. */
+/** A tree with the numbers of two runs. Those of the second are the exclusive time of each call; some calls did not happen in it. */
 function pairOfTrees(seed: number): { both: Paths; base: Paths } {
   const here = randomTree(400, 7, seed);
   const excl = here.excl.map((own, i) => (i % 3 ? 2 * own + 1 : 0));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { layout, type Box, type Wanted } from "../src/draw/layout";
 import { separate } from "../src/draw/separate";
 
-/** Calls at random, most of them near; every third one backwards at times, so that there are circles. */
+/** Random calls, mostly between close nodes; every third one may go backwards, so there are cycles. */
 function random(n: number, m: number, clusters: number, seed: number): Wanted {
   let state = seed;
   const below = (limit: number): number => {
@@ -94,7 +94,7 @@ describe("layout", () => {
       const out = layout(wanted);
       const frames = out.clusters.filter((box): box is Box => box !== undefined);
       const whole = { x: 0, y: 0, width: out.width, height: out.height };
-      const wrong: string[] = []; // one expect() for each pair would take seconds
+      const wrong: string[] = []; // collected, as one expect() for each pair takes seconds
       out.nodes.forEach((box, i) => {
         if (!within(box, whole)) wrong.push(`node ${i} is outside`);
         for (let k = 0; k < i; k++) if (!apart(box, out.nodes[k]!)) wrong.push(`nodes ${k} and ${i}`);

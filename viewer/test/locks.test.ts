@@ -44,7 +44,7 @@ describe("locks", () => {
       [[0, 6], [1, 4]],
       [[2, 5], [1, 1]],
     ]);
-    // what nobody held ends in the middle
+    // a wait without lock holder ends in the middle
     expect(ribbons.map((r) => [r.step, r.from, r.to, r.object, r.time])).toEqual([
       [0, 0, 0, 0, 5],
       [0, 1, 1, 1, 4],

@@ -33,7 +33,7 @@ describe("questions to the server", () => {
     vi.runAllTimers();
     expect(asked.map((q) => q.signal.aborted)).toEqual([false]);
     other.abort();
-    expect(asked[0]!.signal.aborted).toBe(false); // the next view may ask the same
+    expect(asked[0]!.signal.aborted).toBe(false); // the query is kept for the next view
     vi.runAllTimers();
     expect(asked[0]!.signal.aborted).toBe(true);
     await expect(left).rejects.toThrow();

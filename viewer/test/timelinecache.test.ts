@@ -5,7 +5,7 @@ import { levelFor, TILE, type TileKey, TimelineCache, tileSpan, tilesIn } from "
 const whole = { begin: 0, end: 16 };
 const wait = (): Promise<void> => new Promise((done) => setTimeout(done));
 
-/** A source that answers when it is told to. */
+/** A source that answers only when the test calls answer(). */
 function source() {
   const asked: string[] = [];
   const open = new Map<string, { done: (text: string) => void; fail: (e: Error) => void }>();
@@ -91,7 +91,7 @@ describe("the cache", () => {
     expect(s.asked).toEqual(["a 0/0", "b 0/0"]);
     cache.want(["b", "e"], whole, TILE);
     expect([s.asked, s.left]).toEqual([["a 0/0", "b 0/0", "e 0/0"], ["a 0/0"]]);
-    await s.answer(); // that of "a" was under way already
+    await s.answer(); // the query of "a" was outstanding already
     expect(cache.want(["a"], whole, TILE).get("a")!.complete).toBe(true);
   });
   it("asks again for what it took back, which is no failure", async () => {

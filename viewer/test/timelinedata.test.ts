@@ -8,7 +8,7 @@ import { type Asked, TILE } from "../src/timeline/cache";
 import { LANE } from "../src/data/rows";
 import { MINI, RULER } from "../src/timeline/head";
 
-// f 0-8 calls g 1-3, g 4-5 and, in 6-7, ten calls too short to be drawn, mostly of h
+// f 0-8 calls g 1-3, g 4-5 and, in 6-7, ten calls that are too short to draw, mostly of h
 const stack = new Stack(
   parse(
     pack(

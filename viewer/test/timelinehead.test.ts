@@ -3,7 +3,7 @@ import type { Picture } from "../src/timeline/picture";
 import { describe, expect, it } from "vitest";
 import { moreOf } from "../src/timeline/head";
 
-/** A row of a rank's first thread, with letters of 7 pixels. */
+/** The row of a rank's first thread, in a font with letters of 7 pixels. */
 function picture(label: string, threads: number, tasks: number, left = 196): Picture {
   const pen = { measureText: (text: string) => ({ width: 7 * text.length }) };
   const facts = { processes: [{}, {}] };

@@ -56,7 +56,7 @@ describe("the ruler", () => {
   });
   it("does not repeat digits that all labels share", () => {
     const found = ruler({ begin: 12.345678, end: 12.345713 }, 1000);
-    expect(found.anchorLabel).toBe("12.345\u20096 s"); // the decade of what is shown: 100 µs
+    expect(found.anchorLabel).toBe("12.345\u20096 s"); // the resolution of the visible range: 100 µs
     expect(found.ticks.every((t) => t.label.startsWith("+") && t.label.endsWith("µs"))).toBe(true);
     expect(new Set(found.ticks.map((t) => t.label)).size).toBe(found.ticks.length);
     for (const { time, label } of found.ticks) expect(found.anchor + Number.parseFloat(label) * 1e-6).toBeCloseTo(time, 9);

@@ -41,7 +41,7 @@ describe("the tree", () => {
     expect(tree.children(1)).toEqual([2, 3]);
     expect(tree.ancestors(2)).toEqual([0, 1, 2]);
     expect(tree.pathOf(2)).toEqual([1, 2, 3]);
-    expect(tree.pathOf(3)).toEqual([1, 2]); // the small ones have no name
+    expect(tree.pathOf(3)).toEqual([1, 2]); // combined paths have no name
   });
   it("finds a path, or as much of it as there is", () => {
     expect(tree.find([1, 2, 3])).toBe(2);
@@ -62,7 +62,7 @@ describe("search", () => {
   it("is by a part of the name, or a regular expression", () => {
     expect([...search(names, " LOAD ")!]).toEqual([0, 1, 1, 0]);
     expect([...search(names, "/load$/")!]).toEqual([0, 1, 0, 0]);
-    expect([...search(names, "/(/")!]).toEqual([0, 0, 0, 0]); // no expression: looked for as it is
+    expect([...search(names, "/(/")!]).toEqual([0, 0, 0, 0]); // invalid expression: searched as plain text
     expect(search(names, "  ")).toBeUndefined();
   });
   it("counts time once where a hit is below another", () => {

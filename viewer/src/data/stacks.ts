@@ -6,7 +6,7 @@ export type { Stacks } from "./contract";
 
 const known = new WeakMap<Regions, Map<string, number>>();
 
-/** The first region of that name; undefined: there is none. */
+/** The first region of that name; undefined: unknown name. */
 export function regionNamed(regions: Regions, name: string): number | undefined {
   let names = known.get(regions);
   if (!names) {

@@ -91,7 +91,7 @@ export function without(facts: Facts, selection: Selection, metric: Metric): str
 /** Metrics of each sample's state and CPU time. Samples without news are only counted and have no such value. */
 const inSamples = (metric: Metric): boolean => metric.source === "sample" && metric.unit === "s";
 
-/** Whether functions have times; they have none if only memory was recorded. */
+/** Whether functions have times; without, only memory was recorded. */
 export const timed = (facts: Facts): boolean => !facts.metrics.length || facts.locations.some(({ busy }) => busy > 0);
 
 const FIRST = "peak_bytes";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which functions are meant: what the search has hit, within the module that is selected. Every view tells them from the others.
+// The highlighted functions: those that the search has found, within the selected module. All views highlight them.
 import type { Regions } from "../data/facts";
 import { useRegions, useSelection } from "./hooks";
 import { search } from "../calltree/tree";
 
-/** A package has its modules in it. */
+/** Whether a module is the wanted one, or in the wanted package. */
 export const inModule = (module: string, wanted: string): boolean => module === wanted || module.startsWith(`${wanted}.`);
 
-/** 1 for each function that is meant; undefined: none more than others. */
+/** 1 for each highlighted function; undefined: neither search nor module are set. */
 export function meantIn(regions: Regions, text: string | undefined, module: string | undefined): Uint8Array | undefined {
   const found = search(regions.lowered(), text);
   if (module === undefined) return found;
@@ -18,7 +18,7 @@ export function meantIn(regions: Regions, text: string | undefined, module: stri
 
 let last: { regions: Regions; text: string | undefined; module: string | undefined; meant: Uint8Array | undefined } | undefined;
 
-/** For all parts of a view at once: looking at 10^5 names takes longer than the rest of what a letter of the search costs. */
+/** Caches the result for all parts of a view, as the search in 10^5 names takes most of the time of a keystroke. */
 export function useMeant(): Uint8Array | undefined {
   const { search: text, module } = useSelection();
   const regions = useRegions().data;

@@ -32,7 +32,7 @@ const FRAMES = [
 ];
 const NAMED = 5; // functions beyond the limit that are named
 
-/** The graph of the other run, with the same indices of functions and calls; undefined: there is none. */
+/** The graph of the other run, with the same indices of functions and calls; undefined: one run. */
 function graphBefore(tree: Tree, regions: number): CallGraph | undefined {
   const base = basePaths(tree);
   return base && callGraph(base, regions);

@@ -17,7 +17,7 @@ import { bytes, count, time } from "../data/units";
 
 interface Caller {
   region: number;
-  /** In the other run; undefined: there is none. */
+  /** In the other run; undefined: one run. */
   before: number | undefined;
   calls: number;
   time: number;
