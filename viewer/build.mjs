@@ -32,35 +32,35 @@ const options = {
 const banner = { js: readFileSync(join(here, 'NOTICE'), 'utf8').trim() };
 
 /** The files that a script would consist of, and the imports of each. */
-async function looked(entry) {
+async function inputsOf(entry) {
   return (await build({ ...options, entryPoints: [entry], write: false })).metafile.inputs;
 }
 
 /** The files of app.js that only more.js needs directly: app.js exports them, so both scripts share one instance of each. */
-async function handed() {
-  const [app, more] = await Promise.all([looked('src/main.tsx'), looked('src/more.tsx')]);
+async function sharedFiles() {
+  const [app, more] = await Promise.all([inputsOf('src/main.tsx'), inputsOf('src/more.tsx')]);
   const wanted = Object.keys(more).filter((file) => !(file in app)).flatMap((file) => more[file].imports.map(({ path }) => path));
   return [...new Set(wanted)].filter((file) => file in app && !file.endsWith('.css')).sort();
 }
 
 /** Replaces a file of app.js by its exported instance; its style is part of app.css. */
-const taken = (files) => ({
-  name: 'taken',
+const shared = (files) => ({
+  name: 'shared',
   setup({ onLoad, onResolve, resolve: found }) {
     onResolve({ filter: /./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
-      if (pluginData === taken || kind === 'entry-point') return undefined;
-      const at = await found(path, { kind, importer, resolveDir, pluginData: taken });
+      if (pluginData === shared || kind === 'entry-point') return undefined;
+      const at = await found(path, { kind, importer, resolveDir, pluginData: shared });
       const part = files.indexOf(relative(here, at.path));
       // with the suffix .cjs, esbuild does not need a list of exports
-      return part < 0 ? at : { path: `${part}.cjs`, namespace: 'taken' };
+      return part < 0 ? at : { path: `${part}.cjs`, namespace: 'shared' };
     });
-    onLoad({ filter: /./, namespace: 'taken' }, ({ path }) => ({ contents: `module.exports = globalThis.spartitoParts[${parseInt(path)}]` }));
+    onLoad({ filter: /./, namespace: 'shared' }, ({ path }) => ({ contents: `module.exports = globalThis.spartitoParts[${parseInt(path)}]` }));
     onLoad({ filter: /\.css$/ }, () => ({ contents: '', loader: 'js' }));
   },
 });
 
-const parts = await handed();
-const handing = [
+const parts = await sharedFiles();
+const exporting = [
   ...parts.map((file, i) => `import * as part${i} from "./${file}";`),
   'import "./src/main.tsx";',
   `globalThis.spartitoParts = [${parts.map((_, i) => `part${i}`)}];`,
@@ -70,15 +70,15 @@ const made = await Promise.all([
     ...options,
     outdir: undefined,
     outfile: resolve(out, 'app.js'),
-    stdin: { contents: handing.join('\n'), resolveDir: here, sourcefile: 'parts.js' },
+    stdin: { contents: exporting.join('\n'), resolveDir: here, sourcefile: 'parts.js' },
     banner,
   }),
-  build({ ...options, entryPoints: { more: 'src/more.tsx' }, plugins: [taken(parts)] }),
+  build({ ...options, entryPoints: { more: 'src/more.tsx' }, plugins: [shared(parts)] }),
   build({ ...options, entryPoints: { cell: 'src/cell.tsx', cellmore: 'src/cellmore.tsx' }, banner }),
   build({ ...options, entryPoints: { unpack: 'src/unpack.ts' } }),
 ]);
 const outputs = Object.assign({}, ...made.map(({ metafile }) => metafile.outputs));
-const virtual = /^parts\.js$|^taken:/;
+const virtual = /^parts\.js$|^shared:/;
 const sources = new Set(made.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((name) => !virtual.test(name)));
 for (const [name, limit] of Object.entries(LIMITS)) {
   const size = outputs[relative(here, resolve(out, `${name}.js`))].bytes;

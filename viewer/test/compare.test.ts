@@ -58,8 +58,8 @@ describe("another run beside this one", () => {
   });
 
   it("is told in percent, as a factor, or as new and gone", () => {
-    const said = ([[3, 2], [2, 2], [1, 0], [0, 1], [96.14, 1], [0.5, 1]] as const).map(([now, before]) => changeOf({ now, before }));
-    expect(said).toEqual(["+50.0", "0.0", "new", "gone", "×96.1", "-50.0"]);
+    const changes = ([[3, 2], [2, 2], [1, 0], [0, 1], [96.14, 1], [0.5, 1]] as const).map(([now, before]) => changeOf({ now, before }));
+    expect(changes).toEqual(["+50.0", "0.0", "new", "gone", "×96.1", "-50.0"]);
     expect(changeText({ now: 3, before: 2 })).toBe("+50.0 %");
     expect(changeText({ now: 30, before: 2 })).toBe("×15");
     expect(both((s) => `${s} s`, { now: 1, before: 2 })).toBe("-1 s, -50.0 %");

@@ -39,7 +39,7 @@ const site = (line: number, numbers: Partial<LineSite>): LineSite => ({
   ...numbers,
 });
 const limit = { bytes: 3000, passed: 0.25, passes: 1, over: 0.1, function: "m:f", file: "m.py", line: 4, path: 1 };
-const said: Memory = {
+const memoryMeta: Memory = {
   processes: [heap(0, 100, [0, 2]), heap(2, 700, [2, 5], limit)],
   lines: [site(1, { peak: 1, peak_bytes: 10, left: 1, left_bytes: 10 }), site(2, { peak: 2, peak_bytes: 30 }), site(3, { bytes: 5, count: 1 })],
   paths: [],
@@ -54,7 +54,7 @@ const columns = {
   heap: Float64Array.of(1, 2, 3, 700, 5),
   resident: Float64Array.of(10, 20, 30, 4096, 50),
 };
-const memory = asMemory(parse(pack({ ...said }, columns)));
+const memory = asMemory(parse(pack({ ...memoryMeta }, columns)));
 
 describe("memory", () => {
   it("is drawn of the selected process, else of that with the highest peak", () => {

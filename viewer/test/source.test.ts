@@ -60,17 +60,17 @@ describe("an address", () => {
 
   it("that speaks of what is here is left alone", () => {
     const selection = { view: "table", region: 2, path: [1, 2], module: "pkg", process: 1, location: 2, metric: "misses" };
-    expect(unknownIn(selection, facts, regions, undefined)).toEqual({ said: [], patch: {} });
-    expect(unknownIn({ view: "table", module: "MPI" }, facts, regions, undefined).said).toEqual([]);
+    expect(unknownIn(selection, facts, regions, undefined)).toEqual({ messages: [], patch: {} });
+    expect(unknownIn({ view: "table", module: "MPI" }, facts, regions, undefined).messages).toEqual([]);
   });
 
   it("that speaks of what is not here is told, and cleared of it", () => {
     const selection = { view: "table", region: 3, module: "pk", process: 2, location: 3, metric: "x" };
-    const { said, patch } = unknownIn(selection, facts, regions, undefined);
-    expect(said.map((text) => text.split(" is not")[0])).toEqual(["Function 3", "Module pk", "Process 2", "Thread 3", "Metric x"]);
+    const { messages, patch } = unknownIn(selection, facts, regions, undefined);
+    expect(messages.map((text) => text.split(" is not")[0])).toEqual(["Function 3", "Module pk", "Process 2", "Thread 3", "Metric x"]);
     expect(Object.keys(patch).sort()).toEqual(["location", "metric", "module", "process", "region"]);
     expect(unknownIn({ view: "table", region: 9, path: [1, 9] }, facts, regions, undefined)).toEqual({
-      said: ["The call path is not in this experiment."],
+      messages: ["The call path is not in this experiment."],
       patch: { path: undefined, centre: undefined, region: undefined },
     });
   });

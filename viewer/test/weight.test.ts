@@ -91,7 +91,7 @@ describe("the choice", () => {
   it("says why it cannot be", () => {
     expect(without(facts, { view: "icicle", begin: 1, end: 2 }, read)).toContain("range of time");
     expect(without(facts, { view: "icicle", begin: 1, end: 2 }, faults)).toBeUndefined();
-    expect(without(facts, { view: "icicle" }, { ...faults, total: 0 })).toContain("Nothing");
+    expect(without(facts, { view: "icicle" }, { ...faults, total: 0 })).toContain("no values");
     expect(chosenMetric({ ...facts, has: { compare: true } } as unknown as Facts, { view: "icicle", metric: "ru_minflt" })).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@
 import { NONE } from "../data/columns";
 import { ROOT, type Tree } from "./tree";
 
-export const LEAST = 0.5; // pixels: narrower boxes are combined
+export const MIN_WIDTH = 0.5; // pixels: narrower boxes are combined
 
 /** Parallel arrays, as a picture has thousands of boxes and is drawn several times a second. Times are in seconds on the tree's axis
  * (Tree.start). */
@@ -63,14 +63,14 @@ function below(tree: Tree, cut: Cut, above: number, depth: number, out: Boxes, e
   const together = (until: number, to: number): void => {
     if (small < 0) return;
     const from = tree.start[small]!;
-    if (to > cut.from && (to - from) * cut.scale >= LEAST) put(out, cut, small, until, depth, from, to);
+    if (to > cut.from && (to - from) * cut.scale >= MIN_WIDTH) put(out, cut, small, until, depth, from, to);
     small = -1;
   };
   for (let row = above + 1; row < end; row = tree.end[row]!) {
     const from = tree.start[row]!;
     if (from >= cut.to) return together(row, from);
     const to = from + tree.incl[row]!;
-    if ((to - from) * cut.scale < LEAST || tree.region[row] === NONE) {
+    if ((to - from) * cut.scale < MIN_WIDTH || tree.region[row] === NONE) {
       if (small < 0) small = row;
       // siblings are in descending order, so all further ones are too narrow or hidden; with another run, its time changes the order
       if (!tree.base) break;

@@ -169,12 +169,12 @@ export function pick(graph: CallGraph, options: PickOptions): Picked {
 
 /** The smallest of some fractions with which at most `limit` functions remain, so the first picture is clear; the largest fraction if all
  * leave more. */
-export function shareFor(graph: CallGraph, total: number, shares: readonly number[], most: number): number {
+export function shareFor(graph: CallGraph, total: number, shares: readonly number[], limit: number): number {
   const rising = [...shares].sort((a, b) => a - b);
   const fits = rising.find((share) => {
     let n = 0;
     for (let r = 0; r < graph.regions; r++) if ((graph.visits[r]! > 0 || graph.incl[r]! > 0) && graph.incl[r]! >= share * total) n++;
-    return n <= most;
+    return n <= limit;
   });
   return fits ?? rising[rising.length - 1]!;
 }

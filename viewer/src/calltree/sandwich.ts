@@ -31,7 +31,7 @@ export interface Sandwich {
 }
 
 /** Call paths with a smaller fraction of the function's time are combined, as they are not visible. */
-const LEAST_WAY = 1 / 5000;
+const MIN_PATH_SHARE = 1 / 5000;
 
 function outermostRows(paths: Paths, region: number, end: Uint32Array): Uint32Array {
   const found: number[] = [];
@@ -119,7 +119,7 @@ function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
     let was = 0;
     for (let k = 0; k < groups.n; k++) {
       const here = groups.sum.incl[k]!;
-      if (here < sum * LEAST_WAY) {
+      if (here < sum * MIN_PATH_SHARE) {
         small++;
         time += here;
         visited += groups.sum.visits[k]!;

@@ -213,13 +213,13 @@ export function BarChart(bars: Bars) {
     [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, bars.before, colours, most],
   );
   const unit = now.focus >= 0 ? bars.order[now.focus] : undefined;
-  const told = (index: number): string => `${bars.spread.label(bars.facts, index)}: ${asTime(partsOf(bars, index).reduce((sum, part) => sum + part.value, 0))}`;
+  const described = (index: number): string => `${bars.spread.label(bars.facts, index)}: ${asTime(partsOf(bars, index).reduce((sum, part) => sum + part.value, 0))}`;
   const { hover } = now;
   return (
     <div class="barchart" style={bars.high ? { flex: `0 0 ${bars.high}px` } : undefined}>
       <Canvas
         label={`${bars.order.length} ${bars.spread.over} as bars; arrows go from one to the next, Enter selects it`}
-        spoken={unit === undefined ? "" : told(unit)}
+        spoken={unit === undefined ? "" : described(unit)}
         draw={draw}
         cursor={hover ? "pointer" : "default"}
         onSize={(width, height) => {

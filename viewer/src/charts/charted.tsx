@@ -16,7 +16,7 @@ export function Charted({ menu, children }: { menu: ComponentChildren; children:
   if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
   return (
     <>
-      <Toolbar says={spoken(chart, chart.focus)}>
+      <Toolbar status={spoken(chart, chart.focus)}>
         <Weigh />
         {menu}
         <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />

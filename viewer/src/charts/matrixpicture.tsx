@@ -16,7 +16,7 @@ const LEFT = 110; // px; width of the senders' names
 const TOP = 44; // px; height of the receivers' names
 const SUMS = 92; // px; width of the sums at the right
 const FOOT = 26; // px; height of the sums at the bottom
-const LARGEST = 104; // px; largest cell
+const MAX_CELL = 104; // px; largest cell
 
 export interface Chosen {
   row: number;
@@ -46,7 +46,7 @@ interface Sight {
 /** The size of a cell: as large as possible with the whole matrix visible. */
 function cellOf(matrix: Matrix, width: number, height: number): number {
   const room = Math.min(width - LEFT - SUMS - 8, height - TOP - FOOT - 8);
-  return Math.max(Math.min(room / Math.max(matrix.size, 1), LARGEST), 0.5);
+  return Math.max(Math.min(room / Math.max(matrix.size, 1), MAX_CELL), 0.5);
 }
 
 /** The strength of a colour. The smallest value is clearly different from zero. */

@@ -8,7 +8,7 @@ import { NONE } from "../data/columns";
 import { MPI, type Metric, type Regions } from "../data/facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "../state/hooks";
 import { Pairs } from "../parts/Tooltip";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { type Hits, ROOT, type Tree, hitsIn } from "../calltree/tree";
 import { count, percent, shorten, signed, smaller, time } from "../data/units";
 import type { Key } from "../parts/view";
@@ -70,8 +70,8 @@ export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefi
   const regionsAnswer = useRegions();
   const tree = answer.data;
   const regions = regionsAnswer.data;
-  const meant = useMeant();
-  const hits = useMemo(() => tree && meant && hitsIn(tree, meant), [tree, meant]);
+  const highlighted = useHighlighted();
+  const hits = useMemo(() => tree && highlighted && hitsIn(tree, highlighted), [tree, highlighted]);
   const [focus, showFocus] = useState<number | undefined>(undefined);
   const latest = useRef<number | undefined>(undefined); // the latest focus, as keys may come faster than renderings
   const setFocus = (row: number): void => {
@@ -201,7 +201,7 @@ export function label(chart: Chart, row: number, until: number, width: number, m
 }
 
 
-export function looks(chart: Chart): { paper: string; ink: string; faint: string; muted: string; accent: string } {
+export function themeColours(chart: Chart): { paper: string; ink: string; faint: string; muted: string; accent: string } {
   return {
     paper: chart.dark ? "#17191c" : "#ffffff",
     ink: css(INK[chart.dark ? "dark" : "light"]),
@@ -213,7 +213,7 @@ export function looks(chart: Chart): { paper: string; ink: string; faint: string
 
 /** The colour of a box, which depends on whether it is combined, and whether it was found by the search. */
 export function fillOf(chart: Chart, row: number, until: number): string {
-  if (until) return looks(chart).muted;
-  if (chart.hits && !chart.hits.rows[row]) return looks(chart).muted;
+  if (until) return themeColours(chart).muted;
+  if (chart.hits && !chart.hits.rows[row]) return themeColours(chart).muted;
   return css(chart.colour(row));
 }

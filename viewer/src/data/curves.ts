@@ -7,7 +7,7 @@ import type { Span } from "./timescale";
 import { scaleOf } from "./weight";
 
 export const PIXELS = 1024; // number of intervals of the time range, each with a value
-export const MOST = 64; // maximum of threads with separate curves; for more threads there is the sum
+export const MAX_CURVES = 64; // maximum of threads with separate curves; for more threads there is the sum
 
 /** The shape of a curve between two points. */
 export type Shape = "steps" | "line";
@@ -26,7 +26,7 @@ export interface Curve {
 
 /** The parameters of the query. The one-file page has answers for exactly these parameters. */
 export function metricParams(facts: Facts, span: Partial<Span>): Params<"metrics"> {
-  return { ...span, pixels: PIXELS, over: facts.locations.length > MOST ? "sum" : undefined };
+  return { ...span, pixels: PIXELS, over: facts.locations.length > MAX_CURVES ? "sum" : undefined };
 }
 
 /** Rows [first, end) of each location for an index in a column. */

@@ -71,7 +71,7 @@ export interface Flow {
 
 const SHOWN = 12; // nodes of a column; the others are combined
 const GAP = 10; // px
-const LEAST = 2;
+const MIN_HEIGHT = 2;
 
 /** The picture of waiters, objects and lock holders with this height. */
 export function flowOf(waits: readonly LockWait[], height: number): Flow {
@@ -85,12 +85,12 @@ export function flowOf(waits: readonly LockWait[], height: number): Flow {
   }) as Flow["columns"];
   const whole = waits.reduce((sum, w) => sum + w.time, 0) || 1;
   const most = Math.max(...columns.map((nodes) => nodes.length), 1);
-  const scale = Math.max(height - GAP * most - LEAST * most, 0) / whole;
+  const scale = Math.max(height - GAP * most - MIN_HEIGHT * most, 0) / whole;
   for (const nodes of columns) {
     let y = GAP / 2;
     for (const node of nodes) {
       node.y = y;
-      node.height = LEAST + node.time * scale;
+      node.height = MIN_HEIGHT + node.time * scale;
       y += node.height + GAP;
     }
   }

@@ -9,7 +9,7 @@ export const QUANTITIES = ["bytes", "messages", "time"] as const;
 export type Quantity = (typeof QUANTITIES)[number];
 
 /** Maximum of rows and columns in the picture; adjacent ranks are combined if there are more. */
-export const MOST = 512;
+export const MAX_CELLS = 512;
 
 export class Matrix {
   readonly processes: number[]; // indices of processes in the order of rows and columns; NONE last: processes that were not measured
@@ -32,7 +32,7 @@ export class Matrix {
     const rest = [...seen].filter((i) => i !== NONE && !ranks.includes(i));
     ranks.sort((a, b) => facts.processes[a]!.rank! - facts.processes[b]!.rank! || a - b);
     this.processes = [...ranks, ...rest.sort((a, b) => a - b), ...(seen.has(NONE) ? [NONE] : [])];
-    this.group = Math.max(Math.ceil(this.processes.length / MOST), 1);
+    this.group = Math.max(Math.ceil(this.processes.length / MAX_CELLS), 1);
     this.size = Math.ceil(this.processes.length / this.group);
     this.place = new Map(this.processes.map((process, i) => [process, Math.floor(i / this.group)]));
     for (const quantity of QUANTITIES) this.sums.set(quantity, this.summed(columns, quantity, (process) => process));

@@ -13,8 +13,8 @@ export type { Heap, Memory };
 export const asMemory = (columns: Columns<"memory">): Memory & { columns: Columns<"memory"> } => ({ ...columns.meta, columns });
 
 export const WHATS = {
-  peak: { title: "At the peak", hint: "What was live when the heap of the process was largest", bytes: "peak_bytes", blocks: "peak", metric: "peak_bytes" },
-  left: { title: "Left at the end", hint: "What was never released before the program ended", bytes: "left_bytes", blocks: "left", metric: "left_bytes" },
+  peak: { title: "At the peak", hint: "Allocations that were live at the peak of the process's heap", bytes: "peak_bytes", blocks: "peak", metric: "peak_bytes" },
+  left: { title: "Left at the end", hint: "Allocations that the program did not release before its end", bytes: "left_bytes", blocks: "left", metric: "left_bytes" },
   all: { title: "Allocated", hint: "All that was allocated, released or not", bytes: "bytes", blocks: "count", metric: "allocated" },
   temporary: { title: "Temporary", hint: "Released before the thread allocated more than one other of about that size", bytes: "temporary_bytes", blocks: "temporary", metric: "temporary" },
 } as const;

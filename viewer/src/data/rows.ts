@@ -7,7 +7,7 @@ export const ROW = 22; // px; smallest height of a closed row
 export const TALL = 44; // px; largest height, if there are few rows
 export const LANE = 18; // px; height of a level in an open row's call stack
 export const PAD = 4; // px; space below the levels of an open row
-const MANY = 400; // rows above which threads and tasks are hidden at first
+const MAX_SHOWN_AT_FIRST = 400; // rows above which threads and tasks are hidden at first
 
 export type Task = Pick<AnyTask, "id" | "name" | "process" | "location" | "region" | "created" | "begin" | "end" | "running" | "waiting" | "state">;
 
@@ -64,7 +64,7 @@ function byProcess<T extends { process: number }>(list: readonly T[], processes:
 
 /** Whether threads are shown at first. */
 export function threadsAtFirst(facts: Facts): boolean {
-  return facts.locations.length <= MANY;
+  return facts.locations.length <= MAX_SHOWN_AT_FIRST;
 }
 
 function threadRow(facts: Facts, location: number, main: boolean, threads: number, tasks: number): Row {

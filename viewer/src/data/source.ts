@@ -113,7 +113,7 @@ export class ServerSource implements Source {
 /** The message about an answer that the file does not contain. */
 function missing(key: string): string {
   if (/^(tree|flat)\?.*\b(begin|end)=/.test(key)) return "This file holds sums over the whole run, and none over a range of time.";
-  if (/^tree\?.*\bmetric=/.test(key)) return "This file holds call trees by metric for the whole run, and not of that part of it.";
+  if (/^tree\?.*\bmetric=/.test(key)) return "This file has call trees by metric only for the whole run.";
   return "This file does not hold that part of the experiment.";
 }
 

@@ -32,14 +32,14 @@ export function writePath(path: readonly number[]): string {
   return parts.join(".");
 }
 
-const LONGEST = 1_000_000; // frames; limit for the memory that an edited hash can use
+const MAX_FRAMES = 1_000_000; // frames; limit for the memory that an edited hash can use
 
 export function readPath(text: string): number[] | undefined {
   const path: number[] = [];
   for (const part of text.split(".")) {
     const match = /^(\d{1,10})(?:\*(\d{1,7}))?$/.exec(part);
     const n = match ? Number(match[2] ?? 1) : 0;
-    if (!match || n < 1 || path.length + n > LONGEST) return undefined;
+    if (!match || n < 1 || path.length + n > MAX_FRAMES) return undefined;
     for (let i = 0; i < n; i++) path.push(Number(match[1]));
   }
   return path;

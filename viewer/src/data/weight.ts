@@ -82,8 +82,8 @@ export function weightOf(metric: Metric | undefined): Weight {
 /** Why the selected calls cannot be weighted by the metric; undefined: they can. */
 export function without(facts: Facts, selection: Selection, metric: Metric): string | undefined {
   const ranged = selection.begin !== undefined || selection.end !== undefined;
-  if (facts.has.compare) return "Beside another run widths are times, which both of them have.";
-  if (!metric.total) return "Nothing of it was counted.";
+  if (facts.has.compare) return "The comparison of two runs is weighted by time.";
+  if (!metric.total) return "It has no values.";
   if (ranged && metric.exclusive && !inSamples(metric)) return "It is not known within a range of time: its values are not in the trace.";
   return undefined;
 }

@@ -8,7 +8,7 @@ import { shorten } from "../data/units";
 export const NODE_HEIGHT = 50;
 const FONT = "12px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
-const WIDEST = 240; // pixels; longest name of a node
+const MAX_NAME = 240; // pixels; longest name of a node
 const PAD = 9;
 const STUB = 13; // pixels
 const READABLE = 0.75; // scale below which labels are too small to read
@@ -68,12 +68,12 @@ export function picture(graph: CallGraph, options: PickOptions, framed: boolean,
   const indexOf = new Map(Array.from(picked.nodes, (region, i) => [region, i]));
   const laid = layout({
     nodes: texts.map((text) => ({
-      width: 2 * PAD + 4 + Math.max(Math.min(WIDEST, measured(text.name, FONT)), measured(text.numbers, SMALL), 60),
+      width: 2 * PAD + 4 + Math.max(Math.min(MAX_NAME, measured(text.name, FONT)), measured(text.numbers, SMALL), 60),
       height: NODE_HEIGHT,
       cluster: clusters.indexOf(text.module),
     })),
     edges: Array.from(picked.edges, (e) => ({ from: indexOf.get(graph.caller[e]!)!, to: indexOf.get(graph.callee[e]!)! })),
-    clusters: clusters.map((name) => Math.min(WIDEST, measured(name, SMALL))),
+    clusters: clusters.map((name) => Math.min(MAX_NAME, measured(name, SMALL))),
   });
   const { change, edgeChange } = changes(graph, picked, beside);
   return { graph, picked, layout: laid, texts, clusters, total: options.total, indexOf, change, edgeChange };
@@ -160,7 +160,7 @@ export interface Paint {
   changed: (change: number) => string;
   /** The colour of functions that are not highlighted. */
   muted: string;
-  meant: (region: number) => boolean;
+  highlighted: (region: number) => boolean;
 }
 
 /** Curves that leave and reach the nodes vertically. */
@@ -221,7 +221,7 @@ function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chos
     const text = p.texts[i]!;
     const region = p.picked.nodes[i]!;
     if (p.picked.stubs.has(region)) drawStub(pen, box, paint);
-    const full = paint.meant(region);
+    const full = paint.highlighted(region);
     pen.fillStyle = !full ? paint.muted : p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
     pen.fillRect(box.x, box.y, box.width, box.height);
     pen.fillStyle = paint.paper;

@@ -11,7 +11,7 @@ export interface Spot {
 }
 
 export const BAND = 20; // pixels of a box's height
-const LEAST = 0.7; // pixels; narrower subtrees are drawn as a line
+const MIN_WIDTH = 0.7; // pixels; narrower subtrees are drawn as a line
 const LABEL = 26; // pixels; narrower boxes have no label
 
 interface Placed {
@@ -145,13 +145,13 @@ function drawHalf(pen: CanvasRenderingContext2D, sides: Sides, half: Half, s: St
     const x = start[row]! * scale;
     if (!out && y < s.height && y + BAND > 0) {
       pen.fillStyle = s.colour(tree, row);
-      pen.fillRect(x, y, Math.max(LEAST, wide - (wide > 3 ? 1 : 0)), BAND - 1);
+      pen.fillRect(x, y, Math.max(MIN_WIDTH, wide - (wide > 3 ? 1 : 0)), BAND - 1);
       if (wide >= LABEL) {
         pen.fillStyle = s.ink;
         pen.fillText(shorten(s.name(tree.region[row]!, tree.hidden[row]!), wide - 9, measure), x + 4, y + BAND / 2);
       }
     }
-    row = wide < LEAST || out ? end[row]! : row + 1;
+    row = wide < MIN_WIDTH || out ? end[row]! : row + 1;
   }
 }
 

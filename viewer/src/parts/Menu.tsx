@@ -47,11 +47,11 @@ export function Choice({ label, value, options, onChange }: Props) {
 }
 
 /** The line above a view: settings on the left, a description of the contents on the right. */
-export function Toolbar({ children, says }: { children?: ComponentChildren; says?: ComponentChildren }) {
+export function Toolbar({ children, status }: { children?: ComponentChildren; status?: ComponentChildren }) {
   return (
     <div class="toolbar" role="toolbar">
       {children}
-      <span class="says">{says}</span>
+      <span class="status">{status}</span>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { css, ofModule } from "../draw/colour";
 import type { Regions } from "../data/facts";
 import { useDark } from "../state/hooks";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../data/columns";
 import { smaller } from "../data/units";
 import { Name } from "./Name";
@@ -31,9 +31,9 @@ interface Props {
 
 export function Named({ regions, region, hidden, depth = 0, open, onToggle, children }: Props) {
   const dark = useDark();
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   return (
-    <span class={meant && !meant[region] ? "named faded" : "named"} style={{ paddingLeft: `${depth * INDENT}px` }}>
+    <span class={highlighted && !highlighted[region] ? "named faded" : "named"} style={{ paddingLeft: `${depth * INDENT}px` }}>
       {onToggle && (
         <span
           class="twisty"

@@ -86,8 +86,8 @@ export function useUncompared(problem?: string): string | undefined {
 
 /** The message of useUncompared() above a view. */
 export function Uncompared({ problem }: { problem?: string | undefined }) {
-  const said = useUncompared(problem);
-  return said ? <p class="note">{said}</p> : null;
+  const note = useUncompared(problem);
+  return note ? <p class="note">{note}</p> : null;
 }
 
 /** Above all views: the other run, and other differences that may have changed the times. */
@@ -125,7 +125,7 @@ export function OneRun() {
 
 const PAINTS = [
   { value: "module", title: "Module" },
-  { value: "relative", title: "Change %", hint: "Change against what it was in the other run" },
+  { value: "relative", title: "Change %", hint: "Relative change since the other run" },
   { value: "absolute", title: "Change s", hint: "Change against the largest change of all" },
 ];
 

@@ -24,11 +24,11 @@ function textOf(element: Element): string {
 
 export function useCutTexts(): void {
   useEffect(() => {
-    let told: Element | undefined;
+    let titled: Element | undefined;
     const look = ({ target }: Event): void => {
-      told?.removeAttribute("title");
-      told = target instanceof Element && !target.closest("[title]") ? cutAround(target) : undefined;
-      told?.setAttribute("title", textOf(told));
+      titled?.removeAttribute("title");
+      titled = target instanceof Element && !target.closest("[title]") ? cutAround(target) : undefined;
+      titled?.setAttribute("title", textOf(titled));
     };
     document.addEventListener("pointerover", look);
     return () => document.removeEventListener("pointerover", look);

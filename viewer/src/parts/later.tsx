@@ -35,10 +35,10 @@ export function loadMore(): Promise<void> {
 export function later(id: string): ComponentType {
   return function Later() {
     const [, again] = useReducer((n: number) => n + 1, 0) as [number, (action: void) => void];
-    const [problem, tell] = useState<string | undefined>(undefined);
+    const [problem, setProblem] = useState<string | undefined>(undefined);
     const View = window.spartitoMore?.[id];
     useEffect(() => {
-      if (!View) loadMore().then(() => again(), (error: Error) => tell(error.message));
+      if (!View) loadMore().then(() => again(), (error: Error) => setProblem(error.message));
     }, []);
     return View ? <View /> : <Waiting problem={problem} what="the view" />;
   };

@@ -12,7 +12,7 @@ function useFound(): Uint8Array | undefined {
   return useMemo(() => (text && regions ? search(regions.lowered(), text) : undefined), [text, regions]);
 }
 
-export function said(hits: Hits, total: number): string {
+export function timeFound(hits: Hits, total: number): string {
   if (!hits.regions) return "no function has that name";
   const functions = hits.regions === 1 ? "1 function" : `${count(hits.regions)} functions`;
   const paths = hits.paths === 1 ? "1 path" : `${count(hits.paths)} paths`;
@@ -20,12 +20,12 @@ export function said(hits: Hits, total: number): string {
 }
 
 /** A separate component, so that the tree is only queried while there is a search. */
-function Said({ found }: { found: Uint8Array }) {
+function TimeFound({ found }: { found: Uint8Array }) {
   const tree = useTree().data;
   const hits = useMemo(() => tree && hitsIn(tree, found), [tree, found]);
   return (
     <span class="hits" role="status">
-      {hits && tree ? said(hits, tree.total) : ""}
+      {hits && tree ? timeFound(hits, tree.total) : ""}
     </span>
   );
 }
@@ -56,7 +56,7 @@ export function Search() {
           {`no regular expression: ${problem}`}
         </span>
       ) : (
-        found && <Said found={found} />
+        found && <TimeFound found={found} />
       )}
       <input
         ref={input}

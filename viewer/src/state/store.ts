@@ -45,7 +45,7 @@ export class Store {
     this.selection = read(place.location.hash, FIRST);
     const back = (): void => {
       this.selection = read(place.location.hash, FIRST);
-      this.tell();
+      this.notify();
     };
     place.addEventListener("popstate", back);
     place.addEventListener("hashchange", back);
@@ -64,7 +64,7 @@ export class Store {
     this.selection = after;
     if (how === "push") this.place.history.pushState(null, "", hash);
     else this.place.history.replaceState(null, "", hash);
-    this.tell();
+    this.notify();
   }
 
   subscribe(listener: () => void): () => void {
@@ -72,7 +72,7 @@ export class Store {
     return () => this.listeners.delete(listener);
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of [...this.listeners]) listener();
   }
 

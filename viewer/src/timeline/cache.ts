@@ -5,8 +5,8 @@ import type { Span } from "../data/timescale";
 import { length } from "../data/timescale";
 
 export const TILE = 1024; // columns of a tile
-const FINEST = 44; // finest level; a run of an hour then has columns of 0.2 ns
-const DEEPER = 3; // levels below a missing tile that are searched for replacements
+const MAX_LEVEL = 44; // finest level; a run of an hour then has columns of 0.2 ns
+const SEARCH_DEPTH = 3; // levels below a missing tile that are searched for replacements
 
 export interface TileKey {
   group: string; // contents of the tile: rows, a location, a counter
@@ -44,7 +44,7 @@ interface Kept<T> {
 /** The level whose columns are not wider than a pixel. */
 export function levelFor(whole: Span, span: Span, width: number): number {
   const least = (length(whole) / Math.max(length(span), 1e-12)) * (Math.max(width, 1) / TILE);
-  return Math.min(Math.max(Math.ceil(Math.log2(least) - 1e-9), 0), FINEST);
+  return Math.min(Math.max(Math.ceil(Math.log2(least) - 1e-9), 0), MAX_LEVEL);
 }
 
 export function tileSpan(whole: Span, level: number, index: number): Span {
@@ -170,7 +170,7 @@ export class TimelineCache<T> {
     const exact = !this.lacks(key);
     if (found) asked.pieces.push({ value: found.value, level: found.level, ...place, exact });
     if (exact) return;
-    for (let down = 1; down <= DEEPER; down++)
+    for (let down = 1; down <= SEARCH_DEPTH; down++)
       for (let i = 0; i < 2 ** down; i++) {
         const below = { group: key.group, level: key.level + down, index: key.index * 2 ** down + i };
         const value = this.look(below);

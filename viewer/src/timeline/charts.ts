@@ -3,7 +3,7 @@
 // thread.
 import type { Picture } from "./picture";
 import type { Columns } from "../data/columns";
-import { type Curve, MOST, evened, metricCurves } from "../data/curves";
+import { type Curve, MAX_CURVES, evened, metricCurves } from "../data/curves";
 import type { Facts, Metric } from "../data/facts";
 import { setFont, write } from "../draw/ink";
 import type { Asked } from "./cache";
@@ -83,7 +83,7 @@ export function metricSeries(asked: Asked<Columns<"metrics">> | undefined, span:
   const pieces = (asked?.pieces ?? []).filter(
     (piece) => piece.exact || !asked!.pieces.some((other) => other !== piece && other.begin <= piece.begin && other.end >= piece.end),
   );
-  const all = facts.locations.length > MOST ? (facts.metrics.length ? ", all threads" : "") : "";
+  const all = facts.locations.length > MAX_CURVES ? (facts.metrics.length ? ", all threads" : "") : "";
   const found = facts.metrics.map((metric, index) => {
     const show = (value: number): string => (metric.level ? amountOf(metric, value) : rateOf(metric, value));
     const title = metric.level ? metric.name : metric.unit === "s" ? `${metric.name}, s per second` : `${metric.name} per second`;

@@ -7,7 +7,7 @@ import type { Selection } from "../state/store";
 import { TILE } from "./cache";
 import { MINI, RULER } from "./head";
 
-const MOST = 5000; // maximum of reported calls
+const MAX_CALLS = 5000; // maximum of reported calls
 
 function blocks(sight: Sight): unknown[] {
   const { control, regions } = sight;
@@ -16,7 +16,7 @@ function blocks(sight: Sight): unknown[] {
     for (const { value: s, begin, end } of asked.pieces)
       for (let depth = 0; depth < s.lanes; depth++) {
         const [first, last] = s.within(depth, begin, end);
-        for (let i = first; i < last && found.length < MOST; i++)
+        for (let i = first; i < last && found.length < MAX_CALLS; i++)
           found.push({ location: Number(location), begin: s.begin[i], end: s.end[i], depth, region: regions.names[s.region[i]!], calls: s.calls[i] });
       }
   return found;

@@ -26,7 +26,7 @@ import { reportOf } from "./report";
 import { gutterTitle, shownAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
-import { inModule } from "../state/meant";
+import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
 import type { Sight } from "./sight";
 
@@ -226,7 +226,7 @@ function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
   }
 }
 
-function Says({ sight }: { sight: Sight }) {
+function Status({ sight }: { sight: Sight }) {
   const { control, last, bands } = sight;
   const hidden = last.hidden > 0 ? `${count(last.hidden)} more messages than lines: zoom in · ` : "";
   const { problem, withoutMessages } = control.data;
@@ -312,7 +312,7 @@ function Sheet(props: Props) {
   const { shown, spoken } = shownAt(sight);
   return (
     <div class="timeline">
-      <Toolbar says={<Says sight={sight} />}>
+      <Toolbar status={<Status sight={sight} />}>
         {(
           [
             ["Whole run", "Show the whole run", "0"],

@@ -11,7 +11,7 @@ import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
 import { Weigh } from "../parts/Weigh";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../calltree/paths";
 import type { Tree } from "../calltree/tree";
 import { type Unit, count, inUnit, percent, signed } from "../data/units";
@@ -74,7 +74,7 @@ function columnsOf(
       id: "incl",
       title: weight.metric ? weight.total : "Total time",
       unit: unit.name,
-      hint: "With what it calls; recursion counts once",
+      hint: "Including callees; recursion counts once",
       width: "110px",
       cell: (node) => weight.cell(model.row(node).incl, unit),
     },
@@ -85,14 +85,14 @@ function columnsOf(
 
 /** The bottom-up tree, filtered by the selection. */
 function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomUp | undefined {
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const model = useMemo(
     () => tree && regions && new BottomUp(tree, regions.count, (region) => nameOf(regions, region)),
     [tree, regions],
   );
   useMemo(() => {
-    model?.only((region) => !meant || (region !== NONE && meant[region] === 1));
-  }, [model, meant]);
+    model?.only((region) => !highlighted || (region !== NONE && highlighted[region] === 1));
+  }, [model, highlighted]);
   return model;
 }
 
@@ -132,7 +132,7 @@ function BottomUpView() {
   const selected = chosen !== NONE && model.row(chosen).region === region ? chosen : region === undefined ? undefined : model.find(region);
   return (
     <>
-      <Toolbar says={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
+      <Toolbar status={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
         <Weigh />
         <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>

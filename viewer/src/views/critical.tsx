@@ -160,7 +160,7 @@ export function CriticalView() {
   if (!critical || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the critical path" />;
   return (
     <>
-      <Toolbar says="Enter or a double click on a piece selects its time">
+      <Toolbar status="Enter or a double click on a piece selects its time">
         <b>{words(critical, before, facts)}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />

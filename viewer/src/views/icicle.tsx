@@ -8,7 +8,7 @@ import { Canvas, type Point } from "../parts/Canvas";
 import { Menu } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
 import { ROOT } from "../calltree/tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../charts/treechart";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, themeColours, measurer, nameOf, spoken } from "../charts/treechart";
 import type { View } from "../parts/view";
 
 export const HIGH = 19; // pixels; height of a level
@@ -58,7 +58,7 @@ function text(pen: CanvasRenderingContext2D, chart: Chart, row: number, until: n
   const measure = measurer(pen);
   const name = label(chart, row, until, width - 2 * PAD, measure);
   if (!name) return;
-  const { ink, faint } = looks(chart);
+  const { ink, faint } = themeColours(chart);
   pen.fillStyle = until || (chart.hits && !chart.hits.rows[row]) ? faint : ink;
   pen.fillText(name, x + PAD, y + 13.5);
   if (until) return;
@@ -82,7 +82,7 @@ function outline(pen: CanvasRenderingContext2D, x: number, y: number, width: num
 
 function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, height: number): void {
   const { boxes, sight, above, width } = drawn;
-  const { accent, paper, ink } = looks(chart);
+  const { accent, paper, ink } = themeColours(chart);
   const scale = width / (sight.to - sight.from);
   pen.fillStyle = paper;
   pen.fillRect(0, 0, width, height);

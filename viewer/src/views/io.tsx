@@ -116,7 +116,7 @@ export function Io() {
   const sum = (what: (row: Caller) => number): number => rows.reduce((s, row) => s + what(row), 0);
   return (
     <>
-      <Toolbar says="Enter or a double click on a function shows who called it">
+      <Toolbar status="Enter or a double click on a function shows its callers">
         <b>{`${time(sum((r) => r.time))} in file I/O: ${bytes(sum((r) => r.read))} read, ${bytes(sum((r) => r.written))} written`}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />

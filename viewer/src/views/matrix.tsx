@@ -62,7 +62,7 @@ function Shown({ columns, base, facts }: { columns: Columns<"matrix">; base: Ans
   const rest = remarks(columns.meta);
   return (
     <div class="matrix">
-      <Toolbar says={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
+      <Toolbar status={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
         <Choice label="Quantity" value={quantity} options={OPTIONS} onChange={(value) => setQuantity(value as Quantity)} />
         {compared && <PaintChoice paint={paint} onPaint={setPaint} plain="Amount" absolute="Change" />}
         {matrix.elsewhere > 0 && <span>{`${count(matrix.elsewhere)} messages of the other run were between ranks that this run does not have`}</span>}

@@ -188,7 +188,7 @@ export function MemoryView() {
   const metric = facts.metrics.find(({ name }) => name === WHATS[what].metric);
   return (
     <>
-      <Toolbar says={heap && words(memory, heap)}>
+      <Toolbar status={heap && words(memory, heap)}>
         <Choice label="What" value={what} options={Object.entries(WHATS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setWhat(value as What)} />
         <Choice label="By" value={by} options={Object.entries(BYS).map(([value, { title }]) => ({ value, title }))} onChange={(value) => setBy(value as By)} />
       </Toolbar>

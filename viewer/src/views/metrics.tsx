@@ -2,7 +2,7 @@
 // Metrics and counters over time: their growth or their value, for each thread or as a sum.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { NONE } from "../data/columns";
-import { type Curve, MOST, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../data/curves";
+import { type Curve, MAX_CURVES, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../data/curves";
 import { colourOf, LEFT, paintSheet, scaleOf } from "../draw/curvedraw";
 import type { Facts, Metric } from "../data/facts";
 import { useDark, useFacts, useQuery, useReport, useSelection, useStore } from "../state/hooks";
@@ -44,7 +44,7 @@ const selects = (facts: Facts, { process, location }: Selection) => (at: number)
 function useColumns(facts: Facts, selection: Selection) {
   const { process, location } = selection;
   const { begin, end } = facts.file ? { begin: undefined, end: undefined } : selection;
-  const many = facts.locations.length > MOST && !facts.file;
+  const many = facts.locations.length > MAX_CURVES && !facts.file;
   const span = { begin, end, ...(many && { process, location }) };
   const metrics = useQuery(facts.has.metrics ? "metrics" : undefined, metricParams(facts, span));
   const counters = useQuery(facts.has.counters ? "counters" : undefined, { begin, end, pixels: PIXELS });
@@ -192,7 +192,7 @@ function reported(subject: Subject, lines: Lines, span: Span, facts: Facts) {
   };
 }
 
-function says(subject: Subject, lines: Lines, span: Span): string {
+function status(subject: Subject, lines: Lines, span: Span): string {
   const { metric } = subject;
   const sum = lines.curves.reduce((all, curve) => all + growth(curve, span), 0);
   if (!metric || metric.level) return `${lines.show(lines.low)} to ${lines.show(lines.high)}`;
@@ -236,7 +236,7 @@ function Metrics() {
   const rates = subject.metric !== undefined && !subject.metric.level;
   return (
     <>
-      <Toolbar says={says(subject, shown, span)}>
+      <Toolbar status={status(subject, shown, span)}>
         <Menu
           label="Show"
           value={subject.key}
@@ -270,17 +270,17 @@ function Metrics() {
         )}
         <span class="soft">{`${subject.what}, ${shown.axis}`}</span>
       </Toolbar>
-      {facts.locations.length > MOST && subject.metric && (
+      {facts.locations.length > MAX_CURVES && subject.metric && (
         <p class="note">
           {facts.file
             ? `The sum of all ${count(facts.locations.length)} threads, whatever is selected: this file has no separate lines.`
-            : `The sum of what is selected: of ${count(facts.locations.length)} threads no separate lines are drawn. Select one to see it alone.`}
+            : `The sum over the selection: ${count(facts.locations.length)} threads are too many for separate lines. Select one thread to see its line.`}
         </p>
       )}
       {shown.curves.length ? (
         <Picture key={subject.key} subject={subject} lines={shown} span={span} whole={whole} />
       ) : (
-        <Empty title={`Nothing of ${subject.title} is known here`}>Clear the process or the thread above, or choose another metric.</Empty>
+        <Empty title={`No values of ${subject.title} here`}>Clear the process or the thread above, or choose another metric.</Empty>
       )}
     </>
   );

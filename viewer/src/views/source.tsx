@@ -9,7 +9,7 @@ import { type Facts, type Regions, recordBy } from "../data/facts";
 import { Flat, sorted } from "../data/flat";
 import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../data/heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
@@ -190,10 +190,10 @@ function Listing({ lines, place, paint }: { lines: readonly HeatLine[]; place: P
 
 function Functions({ functions, place, regions }: { functions: readonly LineFunction[]; place: Place | undefined; regions: Regions }) {
   const store = useStore();
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const stays = (f: LineFunction): boolean => {
     const region = regionOf(regions, f);
-    return !meant || (region !== undefined && meant[region] === 1);
+    return !highlighted || (region !== undefined && highlighted[region] === 1);
   };
   const most = functions.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
   const columns: RowColumn<LineFunction>[] = useMemo(
@@ -256,7 +256,7 @@ function Source() {
   if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(facts, undefined, false)}</Empty>;
   return (
     <>
-      <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
+      <Toolbar status={place.file ? `${place.file}:${place.line}` : ""}>
         <b>{place.name}</b>
         {at && <span>{`total ${time(timeOf(at))}, self ${time(at.excl)}`}</span>}
         {at?.base && <span>{`against the other run: ${both(time, { now: timeOf(at), before: timeOf(at.base) })}`}</span>}

@@ -5,7 +5,7 @@ import { css, ofModule } from "../draw/colour";
 import { type Facts, type Regions } from "../data/facts";
 import { byPackage, Flat, sorted } from "../data/flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
-import { inModule, useMeant } from "../state/meant";
+import { inModule, useHighlighted } from "../state/highlighted";
 import { Bars } from "../parts/Bars";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
@@ -30,7 +30,7 @@ function Functions({ flat, regions, weight, excl, rows }: SelfProps & { rows: Ui
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().region;
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const total = sumOf(excl);
   return (
     <Bars
@@ -44,7 +44,7 @@ function Functions({ flat, regions, weight, excl, rows }: SelfProps & { rows: Ui
           value: weight.show(excl[row]!),
           colour: css(ofModule(regions.groupOf(region), dark)),
           chosen: region === selected,
-          faded: meant !== undefined && !meant[region],
+          faded: highlighted !== undefined && !highlighted[region],
           go: () => store.select({ view: "table", region }),
         };
       })}
@@ -129,7 +129,7 @@ function About({ facts }: { facts: Facts }) {
 
 function Remarks({ facts }: { facts: Facts }) {
   const remarks = [...facts.lost, ...facts.problems];
-  if (!remarks.length) return <p class="fine">Nothing was lost: all calls that were to be measured are in the numbers.</p>;
+  if (!remarks.length) return <p class="fine">Nothing was lost: the numbers include all measured calls.</p>;
   return <Listed remarks={remarks} />;
 }
 

@@ -11,7 +11,7 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { range } from "../state/store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
 import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
@@ -96,7 +96,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
     cell: (row) => count(resumed![row]!),
   };
   const timely: Column[] = [
-    timeColumn("excl", "self time", "Exclusive time: in the function itself, without what it calls", excl, wide, largest(excl)),
+    timeColumn("excl", "self time", "Exclusive time: in the function itself, without callees", excl, wide, largest(excl)),
     shareColumn("exclShare", "Self time, of the self time of all functions", excl, flat.total),
     ...changeColumns(flat, keys),
     timeColumn("incl", "total time", "Inclusive time: with all that it calls; recursion counts once", incl, wide, largest(incl)),
@@ -139,12 +139,12 @@ export function shortPlace(place: string): string {
 }
 
 function useRows(flat: Flat | undefined, regions: Regions | undefined): Uint32Array | undefined {
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   return useMemo(() => {
     if (!flat || !regions) return undefined;
     const all = Uint32Array.from({ length: flat.count }, (_, row) => row);
-    return meant ? all.filter((row) => meant[flat.region[row]!]) : all;
-  }, [flat, regions, meant]);
+    return highlighted ? all.filter((row) => highlighted[flat.region[row]!]) : all;
+  }, [flat, regions, highlighted]);
 }
 
 function longestName(flat: Flat, regions: Regions): number {
@@ -179,7 +179,7 @@ function Table() {
   const self = order.reduce((sum, row) => sum + flat.excl[row]!, 0);
   return (
     <>
-      <Toolbar says={order.length < flat.functions && `self time of these: ${time(self)}, ${percent(flat.total ? self / flat.total : 0)} of all`}>
+      <Toolbar status={order.length < flat.functions && `self time of these: ${time(self)}, ${percent(flat.total ? self / flat.total : 0)} of all`}>
         <span>
           {order.length === flat.functions ? `${count(flat.functions)} functions` : `${count(order.length)} of ${count(flat.functions)} functions`}
         </span>

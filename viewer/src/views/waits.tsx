@@ -155,7 +155,7 @@ export function WaitsView() {
   const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
   return (
     <>
-      <Toolbar says={metric ? metric.what : "by Scalasca's definitions"}>
+      <Toolbar status={metric ? metric.what : "by Scalasca's definitions"}>
         <b>{words(rows, facts, total, before?.total(kinds))}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />

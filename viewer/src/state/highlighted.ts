@@ -8,21 +8,21 @@ import { search } from "../calltree/tree";
 export const inModule = (module: string, wanted: string): boolean => module === wanted || module.startsWith(`${wanted}.`);
 
 /** 1 for each highlighted function; undefined: neither search nor module are set. */
-export function meantIn(regions: Regions, text: string | undefined, module: string | undefined): Uint8Array | undefined {
+export function highlightedIn(regions: Regions, text: string | undefined, module: string | undefined): Uint8Array | undefined {
   const found = search(regions.lowered(), text);
   if (module === undefined) return found;
-  const meant = found ?? new Uint8Array(regions.count).fill(1);
-  for (let i = 0; i < meant.length; i++) if (meant[i] && !inModule(regions.groupOf(i), module)) meant[i] = 0;
-  return meant;
+  const highlighted = found ?? new Uint8Array(regions.count).fill(1);
+  for (let i = 0; i < highlighted.length; i++) if (highlighted[i] && !inModule(regions.groupOf(i), module)) highlighted[i] = 0;
+  return highlighted;
 }
 
-let last: { regions: Regions; text: string | undefined; module: string | undefined; meant: Uint8Array | undefined } | undefined;
+let last: { regions: Regions; text: string | undefined; module: string | undefined; highlighted: Uint8Array | undefined } | undefined;
 
 /** Caches the result for all parts of a view, as the search in 10^5 names takes most of the time of a keystroke. */
-export function useMeant(): Uint8Array | undefined {
+export function useHighlighted(): Uint8Array | undefined {
   const { search: text, module } = useSelection();
   const regions = useRegions().data;
   if (!regions) return undefined;
-  if (last?.regions !== regions || last.text !== text || last.module !== module) last = { regions, text, module, meant: meantIn(regions, text, module) };
-  return last.meant;
+  if (last?.regions !== regions || last.text !== text || last.module !== module) last = { regions, text, module, highlighted: highlightedIn(regions, text, module) };
+  return last.highlighted;
 }
