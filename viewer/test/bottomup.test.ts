@@ -23,7 +23,7 @@ describe("bottom-up", () => {
     ]);
   });
 
-  it("opens to callers, whose numbers are the function's", () => {
+  it("expands functions to callers whose numbers add up to those of the function", () => {
     const b = new BottomUp(tree(calls), 4, name);
     const top = b.shown[0]!;
     b.open(top);
@@ -49,7 +49,7 @@ describe("bottom-up", () => {
     expect(b.shown.length).toBe(7); // expanded rows below stay expanded
   });
 
-  it("follows the hottest way to the program's start", () => {
+  it("expands the callers with the most time up to the start of the program", () => {
     const b = new BottomUp(tree(calls), 4, name);
     b.openHottest(b.shown[0]!);
     expect(shown(b).map(([depth, region]) => [depth, region]).slice(0, 4)).toEqual([
@@ -72,7 +72,7 @@ describe("bottom-up", () => {
     expect(b.total("excl")).toBe(34);
   });
 
-  it("names the root nowhere, and keeps what is hidden as one row", () => {
+  it("omits the root, and has one row for hidden paths", () => {
     const b = new BottomUp(tree([0, 11, 0, [1, 8, 1, [NONE, 4, 12]], [NONE, 2, 5]]), 2, name);
     expect(shown(b)).toEqual([
       [0, NONE, 6, 6, 17],
@@ -83,7 +83,7 @@ describe("bottom-up", () => {
     expect(b.row(b.shown[0]!).hidden).toBe(17);
   });
 
-  it("loses nothing on the way up", () => {
+  it("has callers whose sums are those of the function", () => {
     const paths = randomTree(200, 7);
     const b = new BottomUp(paths, 7, name);
     for (let i = 0; i < b.shown.length && i < 400; i++) b.open(b.shown[i]!);

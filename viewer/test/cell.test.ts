@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { NOWHERE, Store } from "../src/state/store";
 
-it("selects in a frame without an address", () => {
+it("a frame keeps its selection without a URL", () => {
   const source = { get: () => Promise.reject(new Error("nothing is asked for")) };
   const [one, other] = [new Store(source, NOWHERE), new Store(source, NOWHERE)];
   let notified = 0;

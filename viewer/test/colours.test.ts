@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ofModule } from "../src/draw/colour";
 
-it("gives each module the colour that charts give it", () => {
+it("each module has the same colour as in charts", () => {
   const golden: Record<string, Record<string, string>> = JSON.parse(
     readFileSync(new URL("../../tests/golden/module_colours.json", import.meta.url), "utf8"),
   );

@@ -11,17 +11,17 @@ const highlighted = (text?: string, module?: string): number[] | undefined => {
   return found && Array.from(found);
 };
 
-test("nothing is sought: none are highlighted more than others", () => {
+test("no search: no highlighting", () => {
   expect(highlighted()).toBeUndefined();
   expect(highlighted("  ")).toBeUndefined();
 });
 
-test("a search does not care for capitals", () => {
+test("a search ignores case", () => {
   expect(highlighted("STEP")).toEqual([1, 1, 1, 0]);
   expect(highlighted("mpi")).toEqual([0, 0, 0, 1]);
 });
 
-test("a module holds those below it, and no others that begin like it", () => {
+test("a module includes its submodules, but no others with the same prefix", () => {
   expect(highlighted(undefined, "solver")).toEqual([1, 1, 0, 0]);
 });
 

@@ -33,13 +33,13 @@ const within = (a: Box, b: Box): boolean =>
   a.x >= b.x - 1e-3 && a.y >= b.y - 1e-3 && a.x + a.width <= b.x + b.width + 1e-3 && a.y + a.height <= b.y + b.height + 1e-3;
 
 describe("points on a line", () => {
-  it("stay where they want to be if there is room", () => {
+  it("keep their positions if the distances are large enough", () => {
     const want = Float64Array.of(0, 10, 30);
     const out = separate(want, new Float64Array(3).fill(1), [{ left: 0, right: 1, gap: 5 }]);
     expect([...out]).toEqual([0, 10, 30]);
   });
 
-  it("meet in the middle, heavier ones less", () => {
+  it("move to the middle, heavier ones less", () => {
     const gaps = [
       { left: 0, right: 1, gap: 10 },
       { left: 1, right: 2, gap: 10 },
@@ -59,7 +59,7 @@ describe("points on a line", () => {
 });
 
 describe("layout", () => {
-  it("puts callers above callees, also in a circle", () => {
+  it("puts callers above callees, also in a cycle", () => {
     const node = { width: 100, height: 30, cluster: -1 };
     const edges = [
       { from: 0, to: 1 },
@@ -78,7 +78,7 @@ describe("layout", () => {
     expect(back[1]).toBeGreaterThan(back[back.length - 1]!);
   });
 
-  it("has nothing to place", () => {
+  it("accepts an empty graph", () => {
     expect(layout({ nodes: [], edges: [], clusters: [] }).nodes).toEqual([]);
   });
 

@@ -23,14 +23,14 @@ describe("the matrix", () => {
     expect([m.received("messages", 0), m.received("messages", 1)]).toEqual([5, 3]);
     expect([m.total("messages"), m.largest("messages")]).toEqual([8, 5]);
   });
-  it("has a place for those that were not measured", () => {
+  it("has a row and a column for processes that were not measured", () => {
     const facts = factsOf([0, 1]);
     const m = new Matrix(columns([0], [NONE], [3]), facts);
     expect(m.size).toBe(3);
     expect(m.label(facts, 2)).toBe("not measured");
     expect(m.value("messages", 0, 2)).toBe(3);
   });
-  it("puts ranks together where there are more than pixels, and loses none", () => {
+  it("combines ranks if there are more than pixels", () => {
     const n = 10_000;
     const ranks = Array.from({ length: n }, (_, i) => i);
     const facts = factsOf(ranks);

@@ -45,7 +45,7 @@ def parse_options(line: str) -> dict[str, object]:
     """The options of a line that has nothing but options. Usage: the line has other words or invalid options."""
     given, rest = parse(CELL, split(line))
     if rest:
-        raise Usage(f"unexpected {rest[0]!r}: the line takes options alone, the code begins below it")
+        raise Usage(f"unexpected {rest[0]!r}: the line has only options, the code begins below it")
     return given
 
 

@@ -136,7 +136,7 @@ def _here() -> cells.Cells:
 
 def _nothing(operands: list[str]) -> None:
     if operands:
-        raise Usage(f"unexpected {operands[0]!r}: it takes options alone")
+        raise Usage(f"unexpected {operands[0]!r}: only options are allowed")
 
 
 # ---- several cells
@@ -195,7 +195,7 @@ def _latest() -> list[str]:
 
 def _chosen(operands: list[str]) -> str:
     if len(operands) > 1:
-        raise Usage(f"unexpected {operands[1]!r}: it takes one cell")
+        raise Usage(f"unexpected {operands[1]!r}: only one cell is allowed")
     if operands:
         return find(operands[0])
     known = _latest()
@@ -233,7 +233,7 @@ def _view(values: dict[str, object], operands: list[str]) -> Page:
 
 def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
     if len(operands) not in (0, 2):
-        raise Usage("it takes two cells, the earlier one first")
+        raise Usage("two cells are needed, the earlier one first")
     both = [find(word) for word in operands] or _latest()[-2:]
     if len(both) < 2:
         raise Usage("only one cell was measured in this session" if both else "nothing was measured in this session")
@@ -247,7 +247,7 @@ def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
 
 def _save(values: dict[str, object], operands: list[str]) -> None:
     if not 1 <= len(operands) <= 2:
-        raise Usage("it takes a name, and before it the cell if it is not the last: %spartito_save 7 baseline")
+        raise Usage("a name is needed, and before it the cell if it is not the last one: %spartito_save 7 baseline")
     print(_result(_chosen(operands[:-1])).save(operands[-1]))
 
 

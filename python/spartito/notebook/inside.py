@@ -57,4 +57,4 @@ def nothing_more(name: str) -> None:
 
     if _reported != name:
         _reported = name
-        print_note(f"{name} is being measured already: spartito.measure() in it changes nothing")
+        print_note(f"{name} is being measured already: spartito.measure() in it has no effect")

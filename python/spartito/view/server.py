@@ -138,7 +138,7 @@ class Server:
         try:
             given = parse_qsl(asked[2] or "", keep_blank_values=True, strict_parsing=bool(asked[2]), max_num_fields=32)
         except ValueError:
-            raise Bad(400, "The question cannot be read.") from None
+            raise Bad(400, "The query cannot be read.") from None
         if len(dict(given)) != len(given):
             raise Bad(400, "A parameter is given twice.")
         return Answer(200, "application/octet-stream", await self.answers.get(asked[1], dict(given)))

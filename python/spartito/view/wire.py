@@ -102,15 +102,15 @@ def parse(head: bytes) -> Request:
         raise Bad(400, "a header that is not ASCII") from None
     words = first.split(" ")
     if len(words) != 3 or any(not c.isprintable() for c in first):
-        raise Bad(400, "no request of HTTP")
+        raise Bad(400, "no HTTP request")
     method, target, version = words
     if version not in ("HTTP/1.1", "HTTP/1.0"):
-        raise Bad(505 if version.startswith("HTTP/") else 400, "only HTTP/1.1 is spoken here")
+        raise Bad(505 if version.startswith("HTTP/") else 400, "only HTTP/1.1 is supported")
     headers = _headers(lines)
     if any(c in value for value in headers.values() for c in "\r\n\0"):
-        raise Bad(400, "a header with a character that must not be there")
+        raise Bad(400, "a header with an invalid character")
     if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-        raise Bad(400, "requests have no body here")
+        raise Bad(400, "requests must not have a body")
     if method not in ("GET", "HEAD"):
         raise Bad(405, "only GET and HEAD are answered")
     if not target.startswith("/"):

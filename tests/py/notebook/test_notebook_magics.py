@@ -122,7 +122,7 @@ def test_a_comparison_says_options_as_they_were_typed(kernel):
         ("%spartito_report 9999", "%spartito_report: In[9999] was not measured (measured: "),
         ("%spartito_report nowhere", "%spartito_report: 'nowhere' is neither the number of a cell nor a directory"),
         ("%spartito_report --dept 3", "%spartito_report: unknown option --dept; did you mean --depth?"),
-        ("%spartito_diff 1", "%spartito_diff: it takes two cells, the earlier one first"),
+        ("%spartito_diff 1", "%spartito_diff: two cells are needed, the earlier one first"),
         ("%spartito_save", "%spartito_save: it takes a name"),
         ("%spartito_config --trace-memory x", "%spartito_config: --trace-memory: 'x' is not a size"),
         ("%spartito_config --output x", "%spartito_config: unknown option --output"),

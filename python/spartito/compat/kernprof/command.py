@@ -101,7 +101,7 @@ class Job:
         )
         for name in dict.fromkeys(found.unknown):
             hint = found.hints.get(name, "")
-            complain(f"-p {name}: there is no such module, class, function or file of Python{hint}; nothing of it is recorded")
+            complain(f"-p {name}: no module, class, function or Python file of that name{hint}; it is not recorded")
         self.meant += found.meant
         if self.script and not targets.own_profile(self.script):
             lines = targets.first_lines(self.script) or {}
@@ -132,7 +132,7 @@ class Job:
         for text in strange_variables():
             complain(text)
         if not self.lines and self.asked["prof_mod"]:
-            complain("-p is for -l: without it every call is recorded, or with -b what `profile` is asked to")
+            complain("-p needs -l: without it, every call is recorded, or with -b those that `profile` selects")
         line = targets.own_profile(self.script) if self.builtin and self.script else 0
         if line:
             named = self.lines and self.asked["prof_mod"]

@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 HELP = """\
 usage: kernprof [options] {script | -m module | -c code | -} [arguments]
 
-Runs a program under Spartito and writes what it measured for line_profiler or pstats.
+Runs a program under Spartito and writes the result as a file of line_profiler or pstats.
 
 profiling:
   -l, --line-by-line       record lines; puts `profile` into the builtins, which decorates functions
                            (without: every call, as cProfile does)
-  -b, --builtin            put `profile` into the builtins; without -l only what it decorates, or what
-                           runs between profile.enable() and profile.disable(), is recorded
+  -b, --builtin            put `profile` into the builtins; without -l, record only functions that it
+                           decorates, and code between profile.enable() and profile.disable()
   -s, --setup FILE         run this Python file first, without recording it
   -p, --prof-mod TARGET    with -l: record the lines of these modules, classes, functions or files
-                           (several with commas or several -p; an empty one forgets those before it)
-      --prof-imports       with -l, if the script is one of -p: also of what it imports
-      --no-preimports      with -l: of -p only what the script itself imports
+                           (several with commas or several -p; an empty one removes those before it)
+      --prof-imports       with -l, if -p names the script: also the modules that it imports
+      --no-preimports      with -l: of the targets of -p only those that the script imports
 
 output:
   -o, --outfile FILE       default: SCRIPT.lprof with -l, else SCRIPT.prof; beside it one for each rank
                            of MPI, SCRIPT.lprof0, SCRIPT.lprof1 ...
-  -i, --output-interval N  write it every N seconds too (default 1)
-  -v, --verbose, --view    print the result (twice: say what is done)
-  -q, --quiet              say less; twice: the program's output is not shown, three times: nor its errors
-  -r, --rich               print it coloured by heat
-  -u, --unit SECONDS       of printed times (default 1e-6)
-  -z, --skip-zero          print no functions that did not run
+  -i, --output-interval N  also write the file every N seconds (default 1)
+  -v, --verbose, --view    print the result (twice: also debug messages)
+  -q, --quiet              fewer messages; twice: discard the program's output; three times: also its errors
+  -r, --rich               print it coloured by time
+  -u, --unit SECONDS       unit of printed times (default 1e-6)
+  -z, --skip-zero          omit functions that did not run
       --summarize          print a line for each function at the end
       --config FILE        TOML file whose table tool.line_profiler.kernprof has the defaults
                            (default: line_profiler.toml or pyproject.toml here or above); --no-config: none
 
   -h, --help   -V, --version
 
-Switches take a value too: --rich=yes, --rich=no, --no-rich."""
+Flags also take a value: --rich=yes, --rich=no, --no-rich."""
 
 # short, long, kind and name of each: on (yes or no), more (counted), text, list, number, seconds
 TABLE = (

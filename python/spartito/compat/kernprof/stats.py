@@ -21,14 +21,14 @@ usage: python -m line_profiler [-u SECONDS] [-z] [-t] [-m] [-r] FILE.lprof...
 
 Prints what kernprof has recorded; several files are added up.
 
-  -u, --unit SECONDS   of printed times (default 1e-6)
-  -z, --skip-zero      no functions that did not run
+  -u, --unit SECONDS   unit of printed times (default 1e-6)
+  -z, --skip-zero      omit functions that did not run
   -t, --sort           the costliest function last
   -m, --summarize      a line for each function at the end
-  -r, --rich           taken, and changes nothing
-  -V, --version        print it and leave
+  -r, --rich           accepted without effect
+  -V, --version        print the version and exit
 
-`spartito report lines` and `kernprof -lvr` print it coloured by heat."""
+`spartito report lines` and `kernprof -lvr` print the lines coloured by time."""
 
 
 LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--rich": "r", "--help": "h", "--version": "V"}

@@ -42,36 +42,36 @@ usage: omnitrace-python [options] -- SCRIPT [SCRIPT_ARGS]
        omnitrace-python SCRIPT [SCRIPT_ARGS]
 
 Runs the script and measures it with Spartito. The variables OMNITRACE_* of Omnitrace choose what is recorded and where
-the results go. Options end at the first `--`; -m MODULE and -c CODE take the place of a script behind it.
+the results go. Options end at the first `--`; -m MODULE or -c CODE after it replace the script.
 
 options:
-  -h, --help            show this help and leave
+  -h, --help            show this help and exit
   -v N, --verbosity N   messages: -1 errors only, 0 also the paths of results, 1 also the settings
   -b, --builtin         record only what is decorated with @profile, or is in `with profile:`; these names, trace and
                         noprofile are in the builtins
   -c FILE, --config FILE
                         configuration file: lines NAME = VALUE, or JSON
   -s FILE, --setup FILE
-                        code to execute before the script, not recorded; the script sees the names that it makes
+                        Python code to execute before the script, in its namespace; it is not recorded
   -F [BOOL], --full-filepath [BOOL]
-                        whole names of files in labels
+                        full paths of files in labels
   --label [args|file|line ...]
-                        what is in the label of a function beside its name
+                        further parts of a function's label
   -I FUNC ..., --function-include FUNC ...
-                        record functions of these names, whatever -E, -MR and -ME say
+                        record functions of these names, even if -E, -MR or -ME exclude them
   -E FUNC ..., --function-exclude FUNC ...
-                        leave out functions of these names and everything that they call
+                        exclude functions of these names and all their callees
   -R FUNC ..., --function-restrict FUNC ...
                         record only functions of these names
   -MI FILE ..., --module-include FILE ...
-                        record functions of these files, whatever -ME says
+                        record functions of these files, even if -ME excludes them
   -ME FILE ..., --module-exclude FILE ...
-                        leave out functions of these files
+                        exclude functions of these files
   -MR FILE ..., --module-restrict FILE ...
                         record only functions of these files
   --trace-c [BOOL]      record functions of C, too
   -a [BOOL], --annotate-trace [BOOL]
-                        file and line of each function in the trace, which are there in any case
+                        accepted: the trace always has file and line of each function
 
 FUNC and FILE are extended regular expressions, which match anywhere in the name of a function or a file.
 BOOL: yes, true, t, y, on, 1, or no, false, f, n, off, 0; alone the option means yes."""

@@ -25,9 +25,9 @@ Runs the script with the interpreter and the flags that run scorep, and measures
 SCOREP_* of Score-P choose what is recorded and where the results go.
 
 options:
-  --help                    show this help and leave
-  -v, --verbose             say what is set, and which options and variables have no effect
-  --keep-files              keep temporary files (there are none)
+  --help                    show this help and exit
+  -v, --verbose             print the settings, and the options and variables without effect
+  --keep-files              accepted: there are no temporary files
   --noinstrumenter, --nopython
                             record functions only where the program itself enables it
   --instrumenter-type=TYPE  profile, trace, cProfile or cTrace (all the same here), or dummy, which is --noinstrumenter
