@@ -123,7 +123,7 @@ def test_a_comparison_says_options_as_they_were_typed(kernel):
         ("%spartito_report nowhere", "%spartito_report: 'nowhere' is neither the number of a cell nor a directory"),
         ("%spartito_report --dept 3", "%spartito_report: unknown option --dept; did you mean --depth?"),
         ("%spartito_diff 1", "%spartito_diff: two cells are needed, the earlier one first"),
-        ("%spartito_save", "%spartito_save: it takes a name"),
+        ("%spartito_save", "%spartito_save: a name is needed"),
         ("%spartito_config --trace-memory x", "%spartito_config: --trace-memory: 'x' is not a size"),
         ("%spartito_config --output x", "%spartito_config: unknown option --output"),
         ("%spartito_repor", "did you mean %spartito_report?"),
