@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The build backend of spartito-dropin (PEP 517), by hand because of two things that no backend does:
+"""The build backend of spartito-dropin (PEP 517). It has three features that no other backend has:
 
-- The modules are installed into a directory of their own, which a .pth file puts at the end of sys.path. No file of ours
-  can ever be in the place of one of the real package, in whichever order they are installed or removed, and whichever is
-  there is found first.
-- Of line_profiler the module and its command kernprof are left out where they are installed already; all else is of use without.
-- Where a real package or command is installed already, the build ends with a message that pip shows: installing this one
-  beside it would be without effect, or take the command's place."""
+- The modules are installed into a separate directory, which a .pth file appends to sys.path. So no file of this package replaces
+  one of the real package, in whichever order they are installed or removed, and Python imports the real package if it exists.
+- If line_profiler or kernprof is installed already, both modules and the command kernprof are omitted; the rest works without them.
+- If another real package or command is installed already, the build ends with a message that pip shows: beside the real package,
+  this one would have no effect, or its command would replace the real one."""
 
 import base64
 import hashlib
@@ -18,9 +17,9 @@ import zipfile
 NAME, VERSION = "spartito-dropin", "0.1.0"
 REQUIRES = ("spartito>=0.1.0",)
 MODULES = ("scorep", "scorep_jupyter", "omnitrace")
-SCRIPTS = {"omnitrace-python": "spartito.compat.omnitrace.command"}  # what is called there is script()
-SPARE = ("line_profiler", "kernprof")  # only where both are missing
-COMMAND = "kernprof"  # of these
+SCRIPTS = {"omnitrace-python": "spartito.compat.omnitrace.command"}  # command: module whose script() it calls
+OPTIONAL = ("line_profiler", "kernprof")  # installed only if neither exists
+COMMAND = "kernprof"  # the command of the modules OPTIONAL
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILE = "spartito_dropin"
 INFO = f"{FILE}-{VERSION}.dist-info"
@@ -59,7 +58,7 @@ sys.exit(main())
 
 
 def real(places: "list[str]", modules: "tuple[str, ...]" = MODULES) -> "list[str]":
-    """The modules of ours that somebody else has installed in one of these directories, as sentences."""
+    """Messages about modules in these directories that belong to the real packages."""
     found = []
     for place in dict.fromkeys(places):
         for module in modules:
@@ -70,7 +69,7 @@ def real(places: "list[str]", modules: "tuple[str, ...]" = MODULES) -> "list[str
 
 
 def real_scripts(place: str) -> "list[str]":
-    """The commands of ours that somebody else has installed there, as sentences."""
+    """Messages about commands in this directory that belong to the real packages."""
     found = []
     for name in SCRIPTS:
         try:
@@ -88,9 +87,9 @@ def _places() -> "list[str]":
     return [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
 
 
-def _spare() -> "tuple[str, ...]":
-    """The modules of SPARE, if they are missing."""
-    return () if real(_places(), SPARE) else SPARE
+def _optional() -> "tuple[str, ...]":
+    """The modules OPTIONAL, unless one of them is installed."""
+    return () if real(_places(), OPTIONAL) else OPTIONAL
 
 
 def _refuse_beside_real() -> None:
@@ -141,11 +140,11 @@ def _write_wheel(directory: str, files: "list[tuple[str, bytes]]") -> str:
 
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
     _refuse_beside_real()
-    spare = _spare()
+    spare = _optional()
     files = [(f"{FILE}/{path}", data) for path, data in _sources(MODULES + spare)]
     if spare:
         files.append((f"{FILE}-{VERSION}.data/scripts/{COMMAND}", KERNPROF.encode()))
-    # pip takes a directory away again only if it has put a file into it
+    # pip uninstalls a directory only if it has installed a file in it
     files += [(f"{FILE}/README", README.encode()), (f"{FILE}.pth", f"{FILE}\n".encode())]
     return _write_wheel(wheel_directory, files)
 
@@ -153,7 +152,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
     base = f"{FILE}-{VERSION}"
     with tarfile.open(os.path.join(sdist_directory, base + ".tar.gz"), "w:gz") as sdist:
-        for name in ("pyproject.toml", "backend.py", *MODULES, *SPARE):
+        for name in ("pyproject.toml", "backend.py", *MODULES, *OPTIONAL):
             sdist.add(
                 os.path.join(HERE, name),
                 f"{base}/{name}",

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node build.mjs DIRECTORY [DEPFILE]: app.js and app.css of the viewer, more.js with the views that are loaded when one of them is
-// opened, cell.js and cell.css of the frame below a notebook's cell, cellmore.js and cellmore.css of one with memory or waits, unpack.js
-// that begins such a frame, and for ninja what they were made from.
+// node build.mjs DIRECTORY [DEPFILE]: writes app.js and app.css of the viewer; more.js with the views that are loaded on demand; cell.js
+// and cell.css of the frame below a notebook's cell; cellmore.js and cellmore.css of a frame with memory or waits; unpack.js, which starts
+// a frame; and for ninja the list of source files.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-// bytes: what a page may cost before it shows anything; a notebook has a frame for each of its measured cells
+// Maximum sizes in bytes, as a page loads its script before it shows anything, and a notebook has a frame for each measured cell.
 const LIMITS = { app: 240_000, more: 120_000, cell: 100_000, cellmore: 130_000, unpack: 1_000 };
 const here = dirname(fileURLToPath(import.meta.url));
 const [out, depfile] = process.argv.slice(2);
@@ -31,36 +31,36 @@ const options = {
 };
 const banner = { js: readFileSync(join(here, 'NOTICE'), 'utf8').trim() };
 
-/** The files that a script would be made of, and what each of them imports. */
-async function looked(entry) {
+/** The files that a script would consist of, and the imports of each. */
+async function inputsOf(entry) {
   return (await build({ ...options, entryPoints: [entry], write: false })).metafile.inputs;
 }
 
-/** Files of app.js that those of more.js alone import: app.js hands them over, so that both scripts have the same ones. */
-async function handed() {
-  const [app, more] = await Promise.all([looked('src/main.tsx'), looked('src/more.tsx')]);
+/** The files of app.js that only more.js needs directly: app.js exports them, so both scripts share one instance of each. */
+async function sharedFiles() {
+  const [app, more] = await Promise.all([inputsOf('src/main.tsx'), inputsOf('src/more.tsx')]);
   const wanted = Object.keys(more).filter((file) => !(file in app)).flatMap((file) => more[file].imports.map(({ path }) => path));
   return [...new Set(wanted)].filter((file) => file in app && !file.endsWith('.css')).sort();
 }
 
-/** In the place of a file of app.js what that hands over; its style is there already. */
-const taken = (files) => ({
-  name: 'taken',
+/** Replaces a file of app.js by its exported instance; its style is part of app.css. */
+const shared = (files) => ({
+  name: 'shared',
   setup({ onLoad, onResolve, resolve: found }) {
     onResolve({ filter: /./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
-      if (pluginData === taken || kind === 'entry-point') return undefined;
-      const at = await found(path, { kind, importer, resolveDir, pluginData: taken });
+      if (pluginData === shared || kind === 'entry-point') return undefined;
+      const at = await found(path, { kind, importer, resolveDir, pluginData: shared });
       const part = files.indexOf(relative(here, at.path));
-      // a name that esbuild takes for CommonJS, of which it asks no list of exports
-      return part < 0 ? at : { path: `${part}.cjs`, namespace: 'taken' };
+      // with the suffix .cjs, esbuild does not need a list of exports
+      return part < 0 ? at : { path: `${part}.cjs`, namespace: 'shared' };
     });
-    onLoad({ filter: /./, namespace: 'taken' }, ({ path }) => ({ contents: `module.exports = globalThis.spartitoParts[${parseInt(path)}]` }));
+    onLoad({ filter: /./, namespace: 'shared' }, ({ path }) => ({ contents: `module.exports = globalThis.spartitoParts[${parseInt(path)}]` }));
     onLoad({ filter: /\.css$/ }, () => ({ contents: '', loader: 'js' }));
   },
 });
 
-const parts = await handed();
-const handing = [
+const parts = await sharedFiles();
+const exporting = [
   ...parts.map((file, i) => `import * as part${i} from "./${file}";`),
   'import "./src/main.tsx";',
   `globalThis.spartitoParts = [${parts.map((_, i) => `part${i}`)}];`,
@@ -70,15 +70,15 @@ const made = await Promise.all([
     ...options,
     outdir: undefined,
     outfile: resolve(out, 'app.js'),
-    stdin: { contents: handing.join('\n'), resolveDir: here, sourcefile: 'parts.js' },
+    stdin: { contents: exporting.join('\n'), resolveDir: here, sourcefile: 'parts.js' },
     banner,
   }),
-  build({ ...options, entryPoints: { more: 'src/more.tsx' }, plugins: [taken(parts)] }),
+  build({ ...options, entryPoints: { more: 'src/more.tsx' }, plugins: [shared(parts)] }),
   build({ ...options, entryPoints: { cell: 'src/cell.tsx', cellmore: 'src/cellmore.tsx' }, banner }),
   build({ ...options, entryPoints: { unpack: 'src/unpack.ts' } }),
 ]);
 const outputs = Object.assign({}, ...made.map(({ metafile }) => metafile.outputs));
-const virtual = /^parts\.js$|^taken:/;
+const virtual = /^parts\.js$|^shared:/;
 const sources = new Set(made.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((name) => !virtual.test(name)));
 for (const [name, limit] of Object.entries(LIMITS)) {
   const size = outputs[relative(here, resolve(out, `${name}.js`))].bytes;

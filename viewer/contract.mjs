@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node contract.mjs [--check]: src/data/contract.ts, the types of all answers, from src/view/contract.json; --check: only says whether it
-// is up to date.
+// node contract.mjs [--check]: writes src/data/contract.ts, the types of all answers, from src/view/contract.json; --check: only checks
+// that it is up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const schema = JSON.parse(readFileSync(join(here, '../src/view/contract.json'), 'utf8'));
 const target = join(here, 'src/data/contract.ts');
 
-/** Columns whose names hold a metric's cannot be members of an interface beside others: Columns.metric() gives them. */
+/** Columns whose names contain that of a metric cannot be members of an interface; Columns.metric() returns them. */
 for (const { properties } of Object.values(schema.properties)) delete properties.columns.patternProperties;
 
 const made = await compile(schema, 'Answers', {

@@ -3,6 +3,6 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
-  // a machine that runs other tests too may be slow
+  // tests may be slow on a busy machine
   test: { include: ['test/**/*.test.ts', 'test/**/*.test.tsx'], testTimeout: 120_000 },
 });

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kernprof`, recorded by Spartito."""
+"""The module `kernprof`, with Spartito as the profiler."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# of the package whose interface this is; Spartito's own is spartito.__version__
+# version of the real package with this interface; Spartito's version is spartito.__version__
 __version__ = "5.1.0"
 __all__ = ["ContextualProfile", "__version__", "main"]
 
 
 class ContextualProfile(Wrapping, Profile):
-    """cProfile's profiler, to be enabled by counting, as a context manager and as a decorator."""
+    """cProfile's profiler with enable_by_count(), as context manager and decorator."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         Profile.__init__(self, *arguments, **keywords)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""LineStats, by which .lprof files name what they hold, and what prints them."""
+"""LineStats, the class in .lprof files, under its name in the real package, and functions that print it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spartito.compat.kernprof.alone import LineProfiler
 from spartito.compat.kernprof.stats import LineStats, load_stats, show_func, show_text
 
 __version__ = "5.1.0"
-LineStats.__module__ = __name__  # so that what is pickled here is read by line_profiler
+LineStats.__module__ = __name__  # so the real line_profiler can read a pickle of it
 __all__ = ["LineProfiler", "LineStats", "is_generated_code", "load_ipython_extension", "load_stats", "show_func", "show_text"]
 
 
@@ -19,5 +19,5 @@ def load_ipython_extension(shell: object) -> None:
 
 
 def is_generated_code(filename: str) -> bool:
-    """Whether its source is kept by the process that made it: cells of IPython, and what says so in its name."""
+    """Whether only the current process has the source of a file: a cell of IPython or generated code, by its name."""
     return filename.startswith(("<generated: ", "<ipython-input-"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recording functions in parts of the program, and `config`: which, and how they are labelled."""
+"""Recording of functions in parts of the program, and `config`, which selects and labels the recorded functions."""
 
 from spartito.compat.omnitrace.profiler import Config, FakeProfiler, Profiler, config, noprofile, profile
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions in the program's code, and switching functions on and off."""
+"""Regions in the program's code, and control of the recording of functions."""
 
 from spartito.compat.omnitrace.user import (
     Region,

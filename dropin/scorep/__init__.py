@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interface of the Score-P Python bindings, recorded by Spartito. Without a measured run all of it is a no-op."""
+"""The interface of the Score-P Python bindings, with Spartito as the profiler. Without a measured run it does nothing."""
 
 from scorep import instrumenter, user
 from scorep.instrumenter import unregister
@@ -11,7 +11,7 @@ from scorep.user import parameter_uint as user_parameter_uint
 from scorep.user import region_begin as user_region_begin
 from scorep.user import region_end as user_region_end
 
-# of the bindings whose interface this is; Spartito's own is spartito.__version__
+# version of the bindings with this interface; Spartito's version is spartito.__version__
 __version__ = "4.5.1"
 __spartito__ = True
 __all__ = [
@@ -31,9 +31,9 @@ __all__ = [
 
 
 def register() -> None:
-    """Record functions from here on. Without a measured run this process begins one, as the variables SCOREP_* say, and
-    the experiment directory is complete at its end.
-    ValueError: a variable cannot be read; OSError: the directory cannot be made."""
+    """Records functions from here on. In a process that is not measured, begins a measurement with the settings of the variables
+    SCOREP_*; its experiment directory is complete at exit.
+    ValueError: a variable is invalid; OSError: the directory cannot be created."""
     from spartito.compat.scorep.inside import register
 
     register()

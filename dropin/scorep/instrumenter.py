@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Switching the recording of functions on and off while the program runs."""
+"""Enables and disables the recording of functions while the program runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _active = _measure.active
 
 
 def register() -> None:
-    """Record functions from here on."""
+    """Records functions from here on."""
     _measure.instrument(True)
 
 
 def unregister() -> None:
-    """Record no functions from here on; user regions go on."""
+    """Records no functions from here on; user regions are still recorded."""
     _measure.instrument(False)
 
 
@@ -36,7 +36,7 @@ def has_c_instrumenter() -> bool:
 
 
 class _Switch:
-    """What enable and disable share. The state is that of the process; what one entry changed, its exit changes back."""
+    """Base class of enable and disable. They change the state of the process; the exit restores the state before the entry."""
 
     __slots__ = ("_entered", "_region")
     on = True
@@ -45,8 +45,8 @@ class _Switch:
         if not isinstance(region_name, str):
             raise TypeError(f"{type(self).__name__}() argument 'region_name' must be str, not {type(region_name).__name__}")
         self._region = f"{GROUP}:{region_name}" if region_name else ""
-        # what each entry that is not left yet has changed, by the frame that entered: one object may serve several
-        # threads and coroutines, and itself within itself; nothing while nothing is measured
+        # For each frame with outstanding entries: whether each entry has changed the state. Several threads and coroutines may use
+        # one object, also nested. None: not measured.
         self._entered: dict[int, list[bool]] | None = None
 
     def __enter__(self) -> Self:
@@ -56,7 +56,7 @@ class _Switch:
             self._entered = {}
         changed = _measure.instrumented() is not self.on
         if changed:
-            # the region covers the time in which functions are recorded, or are not
+            # the region covers exactly the time in which functions are recorded, or are not recorded
             if not self.on:
                 _measure.instrument(False)
             if self._region:
@@ -98,8 +98,8 @@ class _Switch:
 
 
 class enable(_Switch):
-    """`with enable():`, or a decorator: functions are recorded within. Where that changes something, region_name is
-    recorded as the region `user_instrumenter:NAME`."""
+    """`with enable():`, or a decorator: functions are recorded within. If they were not recorded before, region_name adds the
+    region `user_instrumenter:NAME`."""
 
     __slots__ = ()
     on = True
@@ -113,7 +113,7 @@ class disable(_Switch):
 
 
 class Instrumenter:
-    """What get_instrumenter() returns: the state, and regions by module and name as the bindings' own code records them."""
+    """The object of get_instrumenter(): its state, and regions by module and name, as in the bindings."""
 
     @staticmethod
     def register() -> None:
@@ -192,5 +192,5 @@ _instrumenter = Instrumenter()
 
 
 def get_instrumenter(*arguments: object, **keywords: object) -> Instrumenter:
-    """The one instrumenter; which kind is asked for makes no difference here."""
+    """The only instrumenter. The arguments, which select its kind in the bindings, have no effect."""
     return _instrumenter

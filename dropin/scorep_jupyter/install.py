@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m scorep_jupyter.install`: makes the kernel known to Jupyter, for this user."""
+"""`python -m scorep_jupyter.install`: installs the kernel for this user."""
 
 import sys
 

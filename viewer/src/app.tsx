@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame around all views: what run this is, tabs, what is selected, search, theme.
+// The frame around all views: title of the run, tabs, current selection, search, theme.
 import { useEffect } from "preact/hooks";
 import { Compared } from "./parts/against";
 import { Chips } from "./parts/chips";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame below a notebook's cell: what took the time, as icicle, table and lines, and what else the cell was to record. All that it
-// shows is in its own document; a frame that may run scripts and nothing else has no address, no history and no storage.
+// The frame below a notebook's cell: icicle, table and lines, and the views of other recorded data. Its document contains all data. A
+// sandboxed frame that may only run scripts has no usable address, history or storage.
 import { render } from "preact";
 import { useState } from "preact/hooks";
 import { Compared } from "./parts/against";
@@ -25,10 +25,10 @@ import "./cell.css";
 const lines: View = { ...source, title: "Lines" };
 const always: readonly View[] = [icicle, table, callers, lines];
 
-/** A view of what is recorded only where it is asked for. */
+/** A view, and the member of Facts.has for which it is shown. */
 export type Asked = readonly [Has, View];
 
-/** The first view of what was asked for opens the frame. */
+/** The frame opens with the first view of optional data. */
 function viewsOf(facts: Facts | undefined, more: readonly Asked[]): { views: readonly View[]; first: View } {
   const found = more.filter(([what]) => facts?.has[what]).map(([, view]) => view);
   const first = found[0] ?? (facts?.has.lines ? lines : icicle);
@@ -58,7 +58,7 @@ function Frame({ more }: { more: readonly Asked[] }) {
   );
 }
 
-/** What the cell was, where its time went, and what else must be known. */
+/** Title, summary and remarks of the cell. */
 function Head({ facts }: { facts: Facts | undefined }) {
   const [open, show] = useState(false);
   const compared = useQuery(facts?.has.compare ? "compare" : undefined, {}).data?.meta;
@@ -91,7 +91,7 @@ function Head({ facts }: { facts: Facts | undefined }) {
   );
 }
 
-/** more: views that come after those of every frame. */
+/** more: further views for optional data. */
 export function show(more: readonly Asked[]): void {
   const store = new Store(new FileSource(document), NOWHERE);
   window.spartito = { store, state: () => store.state() };

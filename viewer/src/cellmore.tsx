@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame of a cell that recorded memory or waits as well: other frames do not carry these views.
+// The script of frames whose cell recorded memory or waits; other frames do not contain these views.
 import { show } from "./cellframe";
 import { LocksView } from "./views/locks";
 import { MemoryView } from "./views/memory";

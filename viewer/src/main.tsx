@@ -11,18 +11,18 @@ import "./parts/parts.css";
 const source = FileSource.in(document) ? new FileSource(document) : new ServerSource("data/");
 const store = new Store(source);
 
-// all under way at once, so that the first picture waits for one answer only
+// send all first queries at once, so the first picture waits for only one round trip
 for (const [kind, params] of [
   ["facts", {}],
   ["regions", {}],
   [store.selection.view === "summary" || store.selection.view === "table" ? "flat" : "tree", range(store.selection)],
 ] as const)
-  source.get(kind, params).catch(() => undefined); // who shows it tells what went wrong
+  source.get(kind, params).catch(() => undefined); // the view that needs the answer reports the error
 if (source instanceof ServerSource && store.selection.view in laterViews) loadMore().catch(() => undefined);
 
 declare global {
   interface Window {
-    /** For tests: what is selected, and what the view shows, in numbers. */
+    /** For tests: the selection, and the state of the current view. */
     spartito: { store: Store; state: () => unknown };
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second script of the page: views that not every run has (views/later.ts says what is known of them before). What they share with
-// the first script they have from it (build.mjs).
+// The second script of the page: views that only some runs need (views/later.ts describes them). Modules shared with the first script are
+// in that one (build.mjs).
 import type { ComponentType } from "preact";
 import { CriticalView } from "./views/critical";
 import { Io } from "./views/io";

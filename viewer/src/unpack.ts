@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begins a document whose style and script are in it deflated, each in a block that names its element. The document's policy has the
-// hashes of both.
+// Starts a document that contains its style and script compressed, each in a block that names its element. The document's content security
+// policy has the hashes of both.
 import { inflate } from "./data/inflate";
 
 async function unpack() {

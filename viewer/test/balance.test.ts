@@ -10,7 +10,7 @@ const facts = {
 } as unknown as Facts;
 
 function spread(): Spread {
-  // region 5: 1 1 4 1 s; region 7: only in unit 1; the rest of unit 0
+  // seconds: region 5: 1 1 4 1; region 7: only in unit 1; the rest in unit 0
   return new Spread(
     parse(
       pack(
@@ -36,22 +36,22 @@ describe("balance", () => {
     expect(s.outliers).toEqual([2]);
     expect(spread().stats(5, "incl").sum).toBe(11);
   });
-  it("counts units in which a region did not run as nothing", () => {
+  it("counts units without the region as 0", () => {
     expect(spread().stats(7, "excl")).toMatchObject({ units: 1, mean: 0.25, min: 0, minUnit: 0, max: 1, maxUnit: 1 });
     expect([...spread().visits(7)]).toEqual([0, 3, 0, 0]);
   });
-  it("orders regions by time, the rest last", () => {
+  it("orders regions by time, the sum of the others last", () => {
     expect(spread().regions).toEqual([5, 7, NONE]);
     expect(spread().parts(0)).toEqual([{ region: 5, value: 1 }, { region: NONE, value: 0.5 }]);
     expect(spread().parts(1).map((r) => r.region)).toEqual([5, 7]);
   });
-  it("names units, and finds the one that is selected", () => {
+  it("names units and finds the selected one", () => {
     expect(spread().label(facts, 2)).toBe("rank 2");
     expect(spread().unitOf(facts, 3, undefined)).toBe(3);
     expect(spread().unitOf(facts, undefined, 1)).toBe(1);
     expect(spread().unitOf(facts, undefined, undefined)).toBe(-1);
   });
-  it("finds outliers among few and among many, and none where all are alike", () => {
+  it("finds outliers among few and many units, and none among equal ones", () => {
     expect(outliers([1, 1, 1, 1])).toEqual([]);
     expect(outliers([1, 1.01, 0.99, 1.02])).toEqual([]);
     expect(outliers([1, 9])).toEqual([]);

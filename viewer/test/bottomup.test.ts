@@ -17,13 +17,13 @@ describe("bottom-up", () => {
   it("orders functions by their exclusive time", () => {
     const b = new BottomUp(tree(calls), 4, name);
     expect(shown(b)).toEqual([
-      [0, 3, 40 + 25 + 1, 70, 8], // the innermost call is within another one
+      [0, 3, 40 + 25 + 1, 70, 8], // the innermost call is within another call of f3
       [0, 2, 20 + 4, 65, 3],
       [0, 1, 10, 100, 1],
     ]);
   });
 
-  it("opens to callers, whose numbers are the function's", () => {
+  it("expands functions to callers whose numbers add up to those of the function", () => {
     const b = new BottomUp(tree(calls), 4, name);
     const top = b.shown[0]!;
     b.open(top);
@@ -41,15 +41,15 @@ describe("bottom-up", () => {
     ]);
     expect(b.parent(b.shown[3]!)).toBe(b.shown[1]);
     expect(b.parent(top)).toBe(NONE);
-    expect(b.row(b.shown[2]!).closed).toBe(false); // the program's start calls it
+    expect(b.row(b.shown[2]!).closed).toBe(false); // only the start of the program calls it
     expect(b.row(b.shown[3]!).closed).toBe(true);
     b.close(top);
     expect(b.shown.length).toBe(3);
     b.open(top);
-    expect(b.shown.length).toBe(7); // what was open below it still is
+    expect(b.shown.length).toBe(7); // expanded rows below stay expanded
   });
 
-  it("follows the hottest way to the program's start", () => {
+  it("expands the callers with the most time up to the start of the program", () => {
     const b = new BottomUp(tree(calls), 4, name);
     b.openHottest(b.shown[0]!);
     expect(shown(b).map(([depth, region]) => [depth, region]).slice(0, 4)).toEqual([
@@ -72,7 +72,7 @@ describe("bottom-up", () => {
     expect(b.total("excl")).toBe(34);
   });
 
-  it("names the root nowhere, and keeps what is hidden as one row", () => {
+  it("omits the root, and has one row for hidden paths", () => {
     const b = new BottomUp(tree([0, 11, 0, [1, 8, 1, [NONE, 4, 12]], [NONE, 2, 5]]), 2, name);
     expect(shown(b)).toEqual([
       [0, NONE, 6, 6, 17],
@@ -83,7 +83,7 @@ describe("bottom-up", () => {
     expect(b.row(b.shown[0]!).hidden).toBe(17);
   });
 
-  it("loses nothing on the way up", () => {
+  it("has callers whose sums are those of the function", () => {
     const paths = randomTree(200, 7);
     const b = new BottomUp(paths, 7, name);
     for (let i = 0; i < b.shown.length && i < 400; i++) b.open(b.shown[i]!);
@@ -93,7 +93,7 @@ describe("bottom-up", () => {
       let sum = 0;
       for (let k = i + 1; k < all.length && all[k]!.depth > row.depth; k++)
         if (all[k]!.depth === row.depth + 1) sum += all[k]!.excl;
-      // what the program's start called itself has no caller's row
+      // calls by the start of the program have no caller's row
       expect(sum).toBeLessThanOrEqual(row.excl);
     }
     expect(b.total("excl")).toBe(paths.incl[0]! - paths.excl[0]!);

@@ -14,12 +14,12 @@ function make(...calls: Call[]): Tree {
   return new Tree(parse(pack({}, { parent, region, visits, incl, excl, hidden })));
 }
 
-// times in descending order, as the kind gives them
+// siblings in descending order, as in the answer of the kind "tree"
 const tree = make([1, 100, 1, [2, 60, 2, [3, 40, 4]], [3, 30, 3], [4, 0.2, 1, [5, 0.1, 1]], [6, 0.1, 1], [NONE, 0.2, 7]]);
 const whole = { top: ROOT, from: 0, to: 100, scale: 1, first: 0, levels: 99 };
 
 describe("boxes", () => {
-  it("are as wide as a pixel's half at least, the rest stands together", () => {
+  it("are at least half a pixel wide; narrower siblings are combined", () => {
     const boxes = boxesIn(tree, whole);
     const seen = boxes.row.map((row, i) => [tree.region[row], boxes.until[i]! > 0, boxes.depth[i], boxes.from[i], boxes.to[i]]);
     expect(seen.slice(0, 3)).toEqual([
@@ -32,12 +32,12 @@ describe("boxes", () => {
     expect(seen[4]).toEqual([3, false, 2, 0, 40]);
     expect(heldIn(tree, boxes.row[3]!, boxes.until[3]!)).toMatchObject({ paths: 3 + 7, top: [{ region: 4 }, { region: 6 }] });
   });
-  it("appear when there is room for them, but what was left out by the server", () => {
+  it("are separate when they are wide enough, except paths that the server has summed up", () => {
     const boxes = boxesIn(tree, { ...whole, from: 89.9, to: 91, scale: 1000 });
     expect(boxes.row.map((row) => tree.region[row])).toEqual([1, 3, 4, 6, NONE, 5]);
     expect(boxes.until.map((until) => until > 0)).toEqual([false, false, false, false, true, false]);
   });
-  it("are those of the levels in sight only", () => {
+  it("are only those of the visible levels", () => {
     expect(boxesIn(tree, { ...whole, first: 1, levels: 1 }).depth).toEqual([1, 1, 1]);
     expect(boxesIn(tree, { ...whole, top: 0, levels: 1 }).row.map((row) => tree.region[row])).toEqual([2, 3, 4]);
   });
@@ -53,7 +53,7 @@ describe("boxes", () => {
     const boxes = boxesIn(make(call), { ...whole, to: 1, scale: 1000, levels: 1e9 });
     expect(boxes.row.length).toBe(3001);
   });
-  it("stand together in several places where another run's time orders them", () => {
+  it("are combined in several places if the other run's time orders them", () => {
     const { parent, region, visits, incl, excl, hidden } = callTree([1, 100, 1, [2, 0.2, 1], [3, 60, 1], [4, 0.3, 1], [5, 0.3, 1], [6, 20, 1]]);
     const base = { base_visits: visits, base_incl: incl, base_excl: excl };
     const compared = new Tree(parse(pack({}, { parent, region, visits, incl, excl, hidden, ...base })));
@@ -67,13 +67,13 @@ describe("boxes", () => {
     expect(heldIn(compared, boxes.row[2]!, boxes.until[2]!).paths).toBe(2);
     expect(compared.endOfRun(boxes.row[2]!, boxes.until[2]!)).toBeCloseTo(60.8);
   });
-  it("are found by their place", () => {
+  it("are found at a point", () => {
     const boxes = boxesIn(tree, whole);
     const finder = new Finder(boxes);
     expect([finder.at(1, 59.9), finder.at(1, 60), finder.at(1, 95), finder.at(2, 41), finder.at(9, 0)]).toEqual([1, 2, -1, -1, -1]);
     expect(boxes.until[finder.at(1, 90.2)]).toBeGreaterThan(0);
   });
-  it("are walked with the arrows", () => {
+  it("are selected with the arrow keys", () => {
     expect(step(tree, ROOT, "ArrowDown")).toBe(0);
     expect(step(tree, 0, "ArrowDown")).toBe(1);
     expect(step(tree, 1, "ArrowRight")).toBe(3);
@@ -85,9 +85,9 @@ describe("boxes", () => {
   });
 });
 
-describe("the part in sight", () => {
+describe("the visible part", () => {
   const least = { from: 10, to: 20, first: 0 };
-  it("keeps what is under the pointer, and stays within", () => {
+  it("keeps the time at the pointer, and stays within the limits", () => {
     expect(zoomed(least, 12, 0.5, least)).toEqual({ from: 11, to: 16, first: 0 });
     expect(zoomed({ from: 11, to: 16, first: 3 }, 15, 9, least)).toEqual({ from: 10, to: 20, first: 3 });
     expect(panned({ from: 11, to: 16, first: 0 }, 99, least)).toEqual({ from: 15, to: 20, first: 0 });
@@ -103,7 +103,7 @@ describe("the sunburst", () => {
     expect(polar(on, 200 - on.inner - 1.5 * on.ring, 150)).toMatchObject({ ring: 1, turn: 0.75 });
     expect(polar(on, 1, 1)).toBeUndefined();
   });
-  it("writes along long arcs, outwards in short ones, and not at all in slivers", () => {
+  it("writes labels along long arcs, outwards in short ones, and none in narrow ones", () => {
     expect(lettering(on, 2, 0, 0.3)).toMatchObject({ curved: true, turn: 0.15 });
     expect(lettering(on, 2, 0.2, 0.23)).toMatchObject({ curved: false });
     expect(lettering(on, 2, 0.2, 0.2001)).toBeUndefined();

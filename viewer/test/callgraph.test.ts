@@ -36,7 +36,7 @@ describe("call graph", () => {
 
   const g = callGraph(tree([1, 1000, 1, [2, 600, 1, [2, 10, 1], [3, 300, 5]], [4, 4, 1], [5, 90, 1, [3, 1, 1]]]), 6);
 
-  it("leaves out what is small, and says how much", () => {
+  it("omits small functions and counts them", () => {
     const p = pick(g, { total: 1000, node: 0.05, edge: 0.01, limit: 200 });
     expect([...p.nodes]).toEqual([1, 2, 3, 5]);
     expect([...p.edges].map((e) => [g.caller[e], g.callee[e]])).toEqual([
@@ -47,19 +47,19 @@ describe("call graph", () => {
     expect([p.small, p.smallEdges, p.beyond.length]).toEqual([1, 1, 0]);
   });
 
-  it("begins with a share that leaves a clear picture", () => {
+  it("chooses a share for a clear picture", () => {
     expect(shareFor(g, 1000, [0, 0.05, 0.5], 5)).toBe(0);
     expect(shareFor(g, 1000, [0.5, 0, 0.05], 4)).toBe(0.05);
     expect(shareFor(g, 1000, [0, 0.05, 0.5], 1)).toBe(0.5);
   });
 
-  it("names what has no room", () => {
+  it("lists functions beyond the limit", () => {
     const p = pick(g, { total: 1000, node: 0, edge: 0, limit: 2 });
     expect([...p.nodes]).toEqual([1, 2]);
     expect([...p.beyond]).toEqual([3, 5, 4]);
   });
 
-  it("leaves no function without the largest of its calls, however small that is", () => {
+  it("draws the largest call of each function, even a small one", () => {
     const calls = (p: Picked): (number | undefined)[][] => [...p.edges].map((e) => [g.caller[e], g.callee[e]]);
     const largest = [
       [1, 2],
@@ -72,14 +72,14 @@ describe("call graph", () => {
     expect(few.stubs.size).toBe(0);
   });
 
-  it("marks a function that is called only by what is not drawn", () => {
+  it("marks a function none of whose callers is drawn", () => {
     const many = tree([1, 1000, 1, ...[2, 3, 4, 5].map((r): Call => [r, 250, 1, [6, 240, 1]])]);
     const p = pick(callGraph(many, 7), { total: 1000, node: 0.5, edge: 0, limit: 200 });
     expect([...p.nodes]).toEqual([1, 6]);
     expect([p.edges.length, ...p.stubs]).toEqual([0, 6]);
   });
 
-  it("shows what is around one function", () => {
+  it("shows only functions that reach, or are reached from, one function", () => {
     const p = pick(g, { total: 1000, node: 0.05, edge: 0, limit: 200, around: 5 });
     expect([...p.nodes]).toEqual([5, 1, 3]);
     expect([...pick(g, { total: 1000, node: 0.5, edge: 0, limit: 200, around: 4 }).nodes]).toEqual([4, 1]);

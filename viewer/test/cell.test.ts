@@ -2,18 +2,18 @@
 import { expect, it } from "vitest";
 import { NOWHERE, Store } from "../src/state/store";
 
-it("selects in a frame without an address", () => {
+it("a frame keeps its selection without a URL", () => {
   const source = { get: () => Promise.reject(new Error("nothing is asked for")) };
   const [one, other] = [new Store(source, NOWHERE), new Store(source, NOWHERE)];
-  let told = 0;
-  one.subscribe(() => told++);
+  let notified = 0;
+  one.subscribe(() => notified++);
   one.select({ view: "table", region: 3 });
   one.select({ path: [1, 2] });
   one.select({ path: [1, 2] });
-  expect(told).toBe(2); // what is selected already is no change
+  expect(notified).toBe(2); // selecting the current value is no change
   expect(one.selection).toEqual({ view: "table", region: 2, path: [1, 2] });
   expect(one.embedded).toBe(true);
-  // what one frame selects, another does not see
+  // frames have separate selections
   expect(other.selection.view).not.toBe("table");
   expect(NOWHERE.location.hash).toBe("");
 });

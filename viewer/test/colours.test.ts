@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The charts of `spartito plot` have the colours of the viewer: tests/py/cli/test_plot.py compares the same file with src/write/picture/picture.c.
+// The charts of `spartito plot` have the colours of the viewer: tests/py/cli/test_plot.py compares the same file with
+// src/write/picture/picture.c.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ofModule } from "../src/draw/colour";
 
-it("gives each module the colour that charts give it", () => {
+it("each module has the same colour as in charts", () => {
   const golden: Record<string, Record<string, string>> = JSON.parse(
     readFileSync(new URL("../../tests/golden/module_colours.json", import.meta.url), "utf8"),
   );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another run's numbers in everything that the page calculates from the call tree, against the same calculation on that run alone.
+// The numbers of the other run in all computations on the call tree, compared with the same computation on that run alone.
 import { describe, expect, it } from "vitest";
 import { Spread, SpreadBefore } from "../src/data/balance";
 import { BottomUp } from "../src/calltree/bottomup";
@@ -13,7 +13,7 @@ import { sandwich } from "../src/calltree/sandwich";
 import { type WaitRow, type Waits, WaitsBefore } from "../src/data/waits";
 import { randomTree } from "./trees";
 
-/** One tree with the numbers of two: the second's are each call's own, and some calls did not happen in it. */
+/** A tree with the numbers of two runs. Those of the second are the exclusive time of each call; some calls did not happen in it. */
 function pairOfTrees(seed: number): { both: Paths; base: Paths } {
   const here = randomTree(400, 7, seed);
   const excl = here.excl.map((own, i) => (i % 3 ? 2 * own + 1 : 0));
@@ -23,8 +23,8 @@ function pairOfTrees(seed: number): { both: Paths; base: Paths } {
   return { both: paths, base: basePaths(paths)! };
 }
 
-describe("another run beside this one", () => {
-  it("is in callers and callees as if it were alone", () => {
+describe("the other run", () => {
+  it("has the same numbers in callers and callees as alone", () => {
     for (let seed = 1; seed < 8; seed++) {
       const { both: paths, base } = pairOfTrees(seed);
       for (let region = 1; region < 7; region++) {
@@ -41,7 +41,7 @@ describe("another run beside this one", () => {
     }
   });
 
-  it("is in the bottom-up tree at every depth", () => {
+  it("has the same numbers in the bottom-up tree at every depth", () => {
     const { both: paths, base } = pairOfTrees(3);
     const name = (region: number): string => `${region}`;
     const [found, alone] = [new BottomUp(paths, 7, name), new BottomUp(base, 7, name)];
@@ -57,15 +57,15 @@ describe("another run beside this one", () => {
     expect(changes).toEqual([...changes].sort((a, b) => b - a));
   });
 
-  it("is told in percent, as a factor, or as new and gone", () => {
-    const said = ([[3, 2], [2, 2], [1, 0], [0, 1], [96.14, 1], [0.5, 1]] as const).map(([now, before]) => changeOf({ now, before }));
-    expect(said).toEqual(["+50.0", "0.0", "new", "gone", "×96.1", "-50.0"]);
+  it("has changes in percent, as a factor, or as new and gone", () => {
+    const changes = ([[3, 2], [2, 2], [1, 0], [0, 1], [96.14, 1], [0.5, 1]] as const).map(([now, before]) => changeOf({ now, before }));
+    expect(changes).toEqual(["+50.0", "0.0", "new", "gone", "×96.1", "-50.0"]);
     expect(changeText({ now: 3, before: 2 })).toBe("+50.0 %");
     expect(changeText({ now: 30, before: 2 })).toBe("×15");
     expect(both((s) => `${s} s`, { now: 1, before: 2 })).toBe("-1 s, -50.0 %");
   });
 
-  it("has its lines where they are now", () => {
+  it("has its lines at their current line numbers", () => {
     const f: LineFunction = {
       name: "m:f", module: "m", function: "f", file: "/m.py", line: 1, excl: 3, callees: 0, lines: [[2, 1, 3, 0]],
       base: { name: "m:f", file: "/m.py", line: 1, excl: 9, callees: 0, by: "text", lines: [[2, 3, 1, 4, 0], [3, 4, 1, 5, 0]], gone: [] },
@@ -74,7 +74,7 @@ describe("another run beside this one", () => {
     expect(lines.map((l) => [l.line, l.excl, l.before])).toEqual([[1, 0, undefined], [2, 3, 4], [3, 0, 5]]);
   });
 
-  it("has its messages in the same cells, and those elsewhere are counted", () => {
+  it("has its messages in the same cells, and a count of those without a cell", () => {
     const facts = { processes: [{ rank: 1 }, { rank: 0 }], locations: [] } as unknown as Facts;
     const columns = (from: number[], to: number[], n: number[]) => {
       const f64 = Float64Array.from(n);

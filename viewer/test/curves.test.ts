@@ -45,13 +45,13 @@ describe("curves", () => {
     expect(curves[0]!.rate![1]).toBeCloseTo(0.2);
     expect(metricCurves(two, metric("x"), 7)).toEqual([]);
   });
-  it("go straight between readings, and grow before and behind them no more", () => {
+  it("are linear between readings, and constant before and after them", () => {
     const [, curve] = metricCurves(two, metric("faults"), 0) as [Curve, Curve];
     expect([1, 2, 2.5, 3, 9].map((at) => valueAt(curve, at))).toEqual([0, 0, 3, 6, 6]);
     expect([1, 2.5, 3.5].map((at) => rateAt(curve, at))).toEqual([0, 6, 0]);
     expect(before(curve, 1.9)).toBe(-1);
   });
-  it("of counters stay where they are until the next value", () => {
+  it("of counters are constant until the next value", () => {
     const counters = parse<"counters">(
       pack(
         { names: ["queue"] },
@@ -69,7 +69,7 @@ describe("curves", () => {
     expect([0, 1, 2.9, 3].map((at) => valueAt(curve, at))).toEqual([0, 5, 5, 7]);
     expect(counterCurves(counters, "load")).toEqual([]);
   });
-  it("add up to their sum, of levels to the largest", () => {
+  it("have a sum; for levels the largest value", () => {
     const curves = metricCurves(two, metric("faults"), 0);
     const sum = sumOf(curves, span, false)!;
     expect(sum.at.length).toBe(PIXELS + 1);
@@ -79,13 +79,13 @@ describe("curves", () => {
     expect(sumOf([], span, false)).toBeUndefined();
     expect(evened(curves[1]!, span).location).toBe(1);
   });
-  it("are drawn from the reading before a span to the one behind it", () => {
+  it("are drawn from the reading before a span to the one after it", () => {
     const [curve] = metricCurves(two, metric("faults"), 0) as [Curve];
     expect(drawn(curve, { begin: 1, end: 2 }, false)).toEqual({ at: [0, 4], value: [0, 8], shape: "line" });
     expect(drawn(curve, { begin: 1, end: 2 }, true)).toEqual({ at: [0, 4], value: [2, 0], shape: "steps" });
     expect(extent([curve], span, true)).toEqual([0, 2]);
   });
-  it("have round numbers at the side", () => {
+  it("have round numbers at the axis", () => {
     expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(ticks(-1, 1, 4)).toEqual([-1, -0.5, 0, 0.5, 1]);
     expect(ticks(3, 3, 5)).toEqual([3]);
@@ -94,7 +94,7 @@ describe("curves", () => {
 
 describe("charts of metrics", () => {
   const facts = { metrics: [metric("faults"), metric("rss", { level: true }), metric("none", { total: 0 })], locations: [{}, {}] } as unknown as Facts;
-  it("go on from tile to tile", () => {
+  it("continue from tile to tile", () => {
     const piece = (value: ReturnType<typeof columns>, begin: number, end: number) => ({ value, level: 1, begin, end, exact: true });
     const next = columns([
       [0, 0, 4, 8],
@@ -108,7 +108,7 @@ describe("charts of metrics", () => {
     expect([rss!.title, rss!.of.get(0)!.map((point) => point.mean)]).toEqual(["rss", [5]]);
     expect(metricSeries(undefined, span, facts)).toEqual([]);
   });
-  it("ask for the sum of very many threads", () => {
+  it("query the sum if there are many threads", () => {
     expect(metricParams(facts, {})).toEqual({ pixels: PIXELS, over: undefined });
     expect(metricParams({ ...facts, locations: Array(100).fill({}) } as unknown as Facts, { begin: 1 })).toEqual({ begin: 1, pixels: PIXELS, over: "sum" });
   });

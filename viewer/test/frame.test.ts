@@ -39,7 +39,7 @@ describe("the URL", () => {
 });
 
 describe("the selection", () => {
-  it("takes the function from the path, and drops a path that is another function's", () => {
+  it("takes the function from the path, and drops a path that ends in another function", () => {
     const one = chosen({ view: "table" }, { path: [1, 5] });
     expect(one).toEqual({ view: "table", path: [1, 5], region: 5 });
     expect(chosen(one, { region: 6 })).toEqual({ view: "table", region: 6 });
@@ -47,11 +47,11 @@ describe("the selection", () => {
     expect(chosen(one, { view: "icicle" }).path).toEqual([1, 5]);
     expect(chosen(one, { region: undefined, path: undefined })).toEqual({ view: "table" });
   });
-  it("becomes one spelling of a question", () => {
+  it("becomes the canonical text of a query", () => {
     expect(query("tree", range({ view: "x", process: 0, begin: 0.5 }))).toBe("tree?begin=0.5&process=0");
     expect(query("facts", {})).toBe("facts");
   });
-  it("has a chip for each part, which clears it", () => {
+  it("has a chip for each part, which removes it", () => {
     const chips = chipsOf({ view: "x", region: 2, path: [1, 2], begin: 1, end: 1.5 }, undefined, undefined);
     expect(chips.map((chip) => [chip.what, chip.text])).toEqual([
       ["function", "number 2"],
@@ -60,7 +60,7 @@ describe("the selection", () => {
     ]);
     expect(chipsOf({ view: "x" }, undefined, undefined)).toEqual([]);
   });
-  it("has breadcrumbs, of a long path both ends", () => {
+  it("has breadcrumbs; of a long path only both ends", () => {
     expect(crumbs([5, 6]).map((crumb) => crumb.at)).toEqual([0, 1]);
     const long = crumbs(Array.from({ length: 100 }, (_, i) => i));
     expect(long.map((crumb) => crumb.at)).toEqual([0, 1, 2, 3, -1, 96, 97, 98, 99]);
@@ -74,7 +74,7 @@ describe("units", () => {
     expect([bytes(10), bytes(1536), bytes(3 * 2 ** 20)]).toEqual(["10 B", "1.50 KiB", "3.00 MiB"]);
     expect([amount(1234, "faults"), amount(2.5e6, "")]).toEqual(["1,234 faults", "2.50 M"]);
   });
-  it("are one for a column, and nothing is told from little", () => {
+  it("are the same in a column, and distinguish 0 from small values", () => {
     const unit = timeUnit(0.5);
     expect(unit.name).toBe("ms");
     expect([inUnit(0.5, unit), inUnit(0, unit), inUnit(1e-9, unit), inUnit(Infinity, unit)]).toEqual(["500.000", "0.000", "<0.001", "–"]);
@@ -82,7 +82,7 @@ describe("units", () => {
   it("are shares", () => {
     expect([percent(0.123), percent(0), percent(0.0001), percent(NaN)]).toEqual(["12.3 %", "0.0 %", "<0.1 %", "–"]);
   });
-  it("leave both ends of a name", () => {
+  it("of names keep both ends", () => {
     const measure = (text: string): number => text.length;
     expect(shorten("abcdefghij", 10, measure)).toBe("abcdefghij");
     expect(shorten("abcdefghij", 7, measure)).toBe("abc…hij");
@@ -100,7 +100,7 @@ describe("colours", () => {
     for (const change of channels) expect(contrast(ofChange(change, dark), ink)).toBeGreaterThan(4.5);
     for (const share of [0, 0.5, 1]) expect(contrast(ofHeat(share, dark), ink)).toBeGreaterThan(4.5);
   });
-  it("are a module's own, of one hue in a package", () => {
+  it("differ between modules; the modules of a package have one hue", () => {
     expect(ofModule("json.decoder", false)).toEqual(ofModule("json.decoder", false));
     expect(ofModule("json", true)).not.toEqual(ofModule("numpy", true));
     expect(new Set(modules.map((module) => String(ofModule(module, false)))).size).toBeGreaterThan(20);

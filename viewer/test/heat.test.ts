@@ -16,7 +16,7 @@ const f = (line: number, lines: LineFunction["lines"]): LineFunction => ({
 describe("heat of lines", () => {
   const functions = [f(2, [[3, 5, 1, 3], [4, 1, 0, 0]]), { ...f(1, [[1, 9, 9, 9]]), file: "/other.py" }, f(6, [[6, 2, 4, 0]])];
 
-  it("lays numbers beside the text", () => {
+  it("assigns numbers to the lines of the text", () => {
     const lines = heatLines(functions, "/m.py", "x = 1\ndef f():\n    g()\n    return\n\nlambda: 1\n");
     expect(lines.map((l) => [l.line, l.hits, l.excl, l.callees, l.share, l.of])).toEqual([
       [1, 0, 0, 0, 0, -1],
@@ -29,14 +29,14 @@ describe("heat of lines", () => {
     expect(lines[2]!.text).toBe("    g()");
   });
 
-  it("shows what ran where there is no text, or the text is shorter", () => {
+  it("shows the lines that ran if there is no text, or the text is shorter", () => {
     expect(heatLines(functions, "/m.py", undefined).map((l) => l.line)).toEqual([3, 4, 6]);
     const cut = heatLines(functions, "/m.py", "x = 1");
     expect([cut.length, cut[5]!.hits, cut[5]!.text]).toEqual([6, 2, undefined]);
     expect(heatLines([], "/m.py", "")).toEqual([]);
   });
 
-  it("gives a line of several functions to the one around them, or to the chosen one", () => {
+  it("assigns a line of several functions to the outer one, or to the selected one", () => {
     const inner = { ...f(2, [[2, 9, 1, 0]]), name: "m:f.<listcomp>" };
     const both = [inner, f(1, [[2, 1, 1, 2], [3, 1, 8, 0]])];
     expect(heatLines(both, "/m.py", undefined).map((l) => [l.hits, l.excl, l.callees])).toEqual([

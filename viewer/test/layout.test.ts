@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { layout, type Box, type Wanted } from "../src/draw/layout";
 import { separate } from "../src/draw/separate";
 
-/** Calls at random, most of them near; every third one backwards at times, so that there are circles. */
+/** Random calls, mostly between close nodes; every third one may go backwards, so there are cycles. */
 function random(n: number, m: number, clusters: number, seed: number): Wanted {
   let state = seed;
   const below = (limit: number): number => {
@@ -33,13 +33,13 @@ const within = (a: Box, b: Box): boolean =>
   a.x >= b.x - 1e-3 && a.y >= b.y - 1e-3 && a.x + a.width <= b.x + b.width + 1e-3 && a.y + a.height <= b.y + b.height + 1e-3;
 
 describe("points on a line", () => {
-  it("stay where they want to be if there is room", () => {
+  it("keep their positions if the distances are large enough", () => {
     const want = Float64Array.of(0, 10, 30);
     const out = separate(want, new Float64Array(3).fill(1), [{ left: 0, right: 1, gap: 5 }]);
     expect([...out]).toEqual([0, 10, 30]);
   });
 
-  it("meet in the middle, heavier ones less", () => {
+  it("move to the middle, heavier ones less", () => {
     const gaps = [
       { left: 0, right: 1, gap: 10 },
       { left: 1, right: 2, gap: 10 },
@@ -59,7 +59,7 @@ describe("points on a line", () => {
 });
 
 describe("layout", () => {
-  it("puts callers above callees, also in a circle", () => {
+  it("puts callers above callees, also in a cycle", () => {
     const node = { width: 100, height: 30, cluster: -1 };
     const edges = [
       { from: 0, to: 1 },
@@ -78,7 +78,7 @@ describe("layout", () => {
     expect(back[1]).toBeGreaterThan(back[back.length - 1]!);
   });
 
-  it("has nothing to place", () => {
+  it("accepts an empty graph", () => {
     expect(layout({ nodes: [], edges: [], clusters: [] }).nodes).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe("layout", () => {
       const out = layout(wanted);
       const frames = out.clusters.filter((box): box is Box => box !== undefined);
       const whole = { x: 0, y: 0, width: out.width, height: out.height };
-      const wrong: string[] = []; // one expect() for each pair would take seconds
+      const wrong: string[] = []; // collected, as one expect() for each pair takes seconds
       out.nodes.forEach((box, i) => {
         if (!within(box, whole)) wrong.push(`node ${i} is outside`);
         for (let k = 0; k < i; k++) if (!apart(box, out.nodes[k]!)) wrong.push(`nodes ${k} and ${i}`);

@@ -17,14 +17,14 @@ const wait = (location: number, object: number, holder: number | null, time: num
 const waits = [wait(1, 0, 2, 3), wait(2, 0, 1, 1), wait(1, 0, 2, 2, 4), wait(3, 1, null, 4)];
 
 describe("locks", () => {
-  it("are summed up by object, the longest waited for first", () => {
+  it("are summed by object, longest wait first", () => {
     expect(summed(waits, byObject)).toMatchObject([
       { of: { object: 0 }, time: 6, longest: 3, count: 6, threads: 2 },
       { of: { object: 1 }, time: 4, longest: 4, count: 1, threads: 1 },
     ]);
   });
 
-  it("are summed up by call path, and by who waited for whom", () => {
+  it("are summed by call path, and by pair of waiter and lock holder", () => {
     const elsewhere = { ...wait(1, 1, 2, 7), stack: 3 };
     expect(summed([...waits, elsewhere], SUMS.paths.key)).toMatchObject([
       { time: 10, count: 7, threads: 3, objects: 2 },
@@ -37,14 +37,14 @@ describe("locks", () => {
     ]);
   });
 
-  it("flow from who waited through what to who held it", () => {
+  it("have ribbons from waiter to object to lock holder", () => {
     const { columns, ribbons } = flowOf(waits, 400);
     expect(columns.map((nodes) => nodes.map((node) => [node.id, node.time]))).toEqual([
       [[1, 5], [3, 4], [2, 1]],
       [[0, 6], [1, 4]],
       [[2, 5], [1, 1]],
     ]);
-    // what nobody held ends in the middle
+    // a wait without lock holder ends in the middle
     expect(ribbons.map((r) => [r.step, r.from, r.to, r.object, r.time])).toEqual([
       [0, 0, 0, 0, 5],
       [0, 1, 1, 1, 4],
@@ -67,7 +67,7 @@ describe("locks", () => {
     }
   });
 
-  it("that are very many are one at the end", () => {
+  it("beyond the limit are combined in the last node", () => {
     const many = Array.from({ length: 30 }, (_, i) => wait(i, i, null, 100 - i));
     const { columns, ribbons } = flowOf(many, 400);
     expect(columns[0].length).toBe(13);
@@ -76,7 +76,7 @@ describe("locks", () => {
     expect(columns[2]).toEqual([]);
   });
 
-  it("that were none make an empty picture", () => {
+  it("without waits give an empty picture", () => {
     expect(flowOf([], 100)).toEqual({ columns: [[], [], []], ribbons: [] });
   });
 });

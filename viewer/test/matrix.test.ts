@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { NONE, pack, parse } from "../src/data/columns";
 import type { Facts } from "../src/data/facts";
-import { Matrix, MOST } from "../src/data/matrix";
+import { Matrix, MAX_CELLS } from "../src/data/matrix";
 
 const factsOf = (ranks: (number | null)[]): Facts => ({ processes: ranks.map((rank) => ({ rank, name: "p", pid: 1 })), locations: [] }) as unknown as Facts;
 function columns(from: number[], to: number[], messages: number[]) {
@@ -23,19 +23,19 @@ describe("the matrix", () => {
     expect([m.received("messages", 0), m.received("messages", 1)]).toEqual([5, 3]);
     expect([m.total("messages"), m.largest("messages")]).toEqual([8, 5]);
   });
-  it("has a place for those that were not measured", () => {
+  it("has a row and a column for processes that were not measured", () => {
     const facts = factsOf([0, 1]);
     const m = new Matrix(columns([0], [NONE], [3]), facts);
     expect(m.size).toBe(3);
     expect(m.label(facts, 2)).toBe("not measured");
     expect(m.value("messages", 0, 2)).toBe(3);
   });
-  it("puts ranks together where there are more than pixels, and loses none", () => {
+  it("combines ranks if there are more than pixels", () => {
     const n = 10_000;
     const ranks = Array.from({ length: n }, (_, i) => i);
     const facts = factsOf(ranks);
     const m = new Matrix(columns(ranks.slice(1), ranks.slice(0, -1), new Array<number>(n - 1).fill(1)), facts);
-    expect(m.size).toBeLessThanOrEqual(MOST);
+    expect(m.size).toBeLessThanOrEqual(MAX_CELLS);
     expect(m.total("messages")).toBe(n - 1);
     expect(m.label(facts, 0)).toBe(`rank 0 to rank ${m.group - 1}`);
     expect(m.label(facts, m.size - 1)).toContain("rank 9999");

@@ -39,7 +39,7 @@ const site = (line: number, numbers: Partial<LineSite>): LineSite => ({
   ...numbers,
 });
 const limit = { bytes: 3000, passed: 0.25, passes: 1, over: 0.1, function: "m:f", file: "m.py", line: 4, path: 1 };
-const said: Memory = {
+const memoryMeta: Memory = {
   processes: [heap(0, 100, [0, 2]), heap(2, 700, [2, 5], limit)],
   lines: [site(1, { peak: 1, peak_bytes: 10, left: 1, left_bytes: 10 }), site(2, { peak: 2, peak_bytes: 30 }), site(3, { bytes: 5, count: 1 })],
   paths: [],
@@ -54,23 +54,23 @@ const columns = {
   heap: Float64Array.of(1, 2, 3, 700, 5),
   resident: Float64Array.of(10, 20, 30, 4096, 50),
 };
-const memory = asMemory(parse(pack({ ...said }, columns)));
+const memory = asMemory(parse(pack({ ...memoryMeta }, columns)));
 
 describe("memory", () => {
-  it("is drawn of the selected process, else of that with the highest peak", () => {
+  it("is drawn for the selected process, or for the one with the highest peak", () => {
     expect(heapOf(memory, undefined)?.process).toBe(2);
     expect(heapOf(memory, 0)?.process).toBe(0);
     expect(heapOf(memory, 1)).toBeUndefined();
   });
 
-  it("has a curve for the heap and one for what is resident, each from its own rows", () => {
+  it("has a curve for the heap and one for the resident size, each from its own rows", () => {
     const [inHeap, resident] = curvesOf(memory.columns, memory.processes[1]!);
     expect(Array.from(inHeap!.at)).toEqual([0, 0.2, 0.3]);
     expect([0.1, 0.25, 0.9].map((t) => valueAt(inHeap!, t))).toEqual([3, 700, 5]);
     expect(valueAt(resident!, 0.25)).toBe(4096);
   });
 
-  it("has a curve for the heap of each process where several are drawn, in their order", () => {
+  it("has a curve for the heap of each process if several are drawn", () => {
     const heaps = heapsOf({ ...memory, processes: [...memory.processes].reverse() });
     expect(heaps.map(({ process }) => process)).toEqual([0, 2]);
     expect(heapCurves(memory.columns, heaps).map((curve) => [curve.location, ...curve.value])).toEqual([[0, 1, 2], [2, 3, 700, 5]]);
@@ -78,7 +78,7 @@ describe("memory", () => {
     expect(heapsOf({ ...memory, processes: many }).map(({ process }) => process)).toEqual([3, 5, 6, 7, 8, 9, 10, 11]);
   });
 
-  it("marks peak and limit where they are in sight", () => {
+  it("marks peak and limit if they are visible", () => {
     const [first, second] = memory.processes;
     expect(marksOf(first!, { begin: 0, end: 1 })).toEqual({ at: [{ time: 0.2, label: "peak 100 B" }], level: [] });
     expect(marksOf(second!, { begin: 0, end: 1 }).at.map((mark) => mark.time)).toEqual([0.2, 0.25]);
@@ -86,14 +86,14 @@ describe("memory", () => {
     expect(marksOf({ ...second!, limit: { ...limit, passed: null } }, { begin: 0, end: 1 }).at.length).toBe(1);
   });
 
-  it("lists what has some, most first", () => {
+  it("lists sites with a value above 0, largest first", () => {
     expect(sitesOf(memory, "peak", "lines").map((s) => s.line)).toEqual([2, 1]);
     expect(sitesOf(memory, "left", "lines").map((s) => s.line)).toEqual([1]);
     expect(sitesOf(memory, "all", "lines").map((s) => s.line)).toEqual([3]);
     expect(sitesOf(memory, "temporary", "lines")).toEqual([]);
   });
 
-  it("is told in words", () => {
+  it("has a summary", () => {
     expect(words(memory, memory.processes[1]!)).toBe("peak 700 B in 2 blocks after 200 ms, 4.00 KiB resident at most, 10 B left, of which 50.0 % kept growing");
   });
 });

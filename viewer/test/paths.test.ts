@@ -9,7 +9,7 @@ describe("paths", () => {
     expect([...subtreeEnds(paths)]).toEqual([4, 3, 3, 4, 5]);
   });
 
-  it("numbers pairs in the order in which they come, however many", () => {
+  it("numbers pairs in the order of their first use", () => {
     const pairs = new PairMap(2);
     for (let i = 0; i < 5000; i++) expect(pairs.add(i % 71, (i * 7) % 5000)).toBe(i);
     for (let i = 0; i < 5000; i++) expect(pairs.add(i % 71, (i * 7) % 5000)).toBe(i);
@@ -17,7 +17,7 @@ describe("paths", () => {
     expect(pairs.add(NONE, NONE)).toBe(5000);
   });
 
-  it("arranges siblings by inclusive time, the hidden ones last", () => {
+  it("sorts siblings by inclusive time, hidden ones last", () => {
     const paths = tree([1, 10, 1, [2, 1, 1], [NONE, 5, 9], [3, 3, 1, [4, 1, 1], [5, 2, 1]]], [6, 20, 1]);
     const out = arranged(paths);
     expect([...out.region]).toEqual([6, 1, 3, 5, 4, 2, NONE]);

@@ -15,12 +15,12 @@ const task = (process: number): Task =>
   ({ id: 7, name: "", process, location: null, region: "m:work", created: 0, begin: 0, end: 1, running: 0, waiting: 1, state: "returned" });
 
 describe("rows", () => {
-  it("come by rank, then those without one", () => {
+  it("are sorted by rank, then processes without rank", () => {
     const rows = listRows(facts([2, null, 0, 1], 1), [], none);
     expect(rows.map((r) => r.label)).toEqual(["rank 0", "rank 1", "rank 2", "p1"]);
     expect(rows.map((r) => r.location)).toEqual([2, 3, 0, 1]);
   });
-  it("name the threads of one process, and of several the process", () => {
+  it("are labelled by thread, or by process if there are several", () => {
     expect(listRows(facts([null], 2), [], none).map((r) => r.label)).toEqual(["MainThread", "Thread-1"]);
     const rows = listRows(facts([0, 1], 2), [], none);
     expect(rows.map((r) => [r.label, r.detail])).toEqual([["rank 0", "MainThread"], ["Thread-1", ""], ["rank 1", "MainThread"], ["Thread-1", ""]]);
@@ -52,7 +52,7 @@ describe("the layout", () => {
     expect(layout.at(1e9)).toBe(9999);
     expect(layout.height).toBe(10000 * ROW + 3 * LANE + PAD);
   });
-  it("draws only what is seen", () => {
+  it("has a range of visible rows", () => {
     expect(layout.visible(0, 100)).toEqual([0, 2]);
     const [first, last] = layout.visible(5000 * ROW, 5000 * ROW + 800);
     expect(last - first).toBeLessThan(40);
@@ -61,19 +61,19 @@ describe("the layout", () => {
     expect(layout.visible(10, 10)).toEqual([0, 0]);
     expect(layout.visible(0, ROW)).toEqual([0, 1]);
   });
-  it("knows the lanes of an open row", () => {
+  it("finds the levels of an open row", () => {
     expect(layout.lane(1, ROW + 2)).toBe(-1);
     expect(layout.lane(1, 2 * ROW)).toBe(0);
     expect(layout.lane(1, 2 * ROW + 3 * LANE - 1)).toBe(2);
     expect(layout.lane(1, 2 * ROW + 3 * LANE + 1)).toBe(-1);
     expect(layout.lane(0, 5)).toBe(-1);
   });
-  it("scrolls no further than it must", () => {
+  it("scrolls as little as possible", () => {
     expect(layout.scrollTo(0, 100, 500)).toBe(0);
     expect(layout.scrollTo(2, 0, 500)).toBe(0);
     expect(layout.scrollTo(9999, 0, 500)).toBe(layout.height - 500);
   });
-  it("uses the room that there is", () => {
+  it("uses the available height", () => {
     const two = listRows(facts([0, 1], 1), [], none);
     expect(new Layout(two, { ...none, room: 500 }).row).toBe(TALL);
     expect(new Layout(two, { ...none, room: 60 }).row).toBe(30);
@@ -85,7 +85,7 @@ describe("the layout", () => {
     expect(empty.visible(0, 100)).toEqual([0, 0]);
     expect(empty.height).toBe(0);
   });
-  it("asks for locations in blocks", () => {
+  it("groups locations in blocks for queries", () => {
     expect(blocksOf([0, 63, 64, 700, -1])).toEqual([0, 1, 10]);
   });
 });

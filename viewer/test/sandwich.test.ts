@@ -40,13 +40,13 @@ describe("callers and callees", () => {
     expect(s.callees).toEqual([{ region: 1, visits: 1, incl: 30, excl: 10 }]);
   });
 
-  it("says that the program's start calls what has no caller", () => {
+  it("has the start of the program as caller of outermost functions", () => {
     expect(sandwich(tree([1, 5, 1]), 1, 2)!.callers.map((e) => e.region)).toEqual([ROOT_REGION]);
     expect(sandwich(tree([ROOT_REGION, 5, 0, [1, 5, 1]]), 1, 2)!.callers.map((e) => e.region)).toEqual([ROOT_REGION]);
     expect(sandwich(tree([1, 5, 1]), 1, 2)!.up.count).toBe(1);
   });
 
-  it("keeps what is hidden, and knows what is not there", () => {
+  it("keeps hidden paths, and returns undefined for an unknown function", () => {
     const s = sandwich(tree([1, 50, 1, [2, 10, 1], [NONE, 7, 30]], [1, 6, 1, [NONE, 2, 4]]), 1, 3)!;
     expect(rows(s.down)).toEqual([
       [NONE, 1, 56, 37, 2],
@@ -57,7 +57,7 @@ describe("callers and callees", () => {
     expect(sandwich(tree([1, 5, 1]), 2, 3)).toBeUndefined();
   });
 
-  it("puts the ways up that nobody would see together", () => {
+  it("combines call paths that are too small to be visible", () => {
     const calls = Array.from({ length: 30 }, (_, i): [number, number, number, [number, number, number]] => [
       i + 2,
       i ? 1 : 999_971,
@@ -72,7 +72,7 @@ describe("callers and callees", () => {
     expect(up.hidden[2]).toBe(29);
   });
 
-  it("adds up as the tree does", () => {
+  it("has the same sums as the tree", () => {
     const paths = randomTree(4000, 9);
     for (let region = 1; region < 9; region++) {
       const s = sandwich(paths, region, 9)!;

@@ -6,7 +6,7 @@ import { ServerSource } from "../src/data/source";
 import { searchProblem } from "../src/calltree/tree";
 import { unknownIn } from "../src/parts/unknown";
 
-describe("questions to the server", () => {
+describe("queries to the server", () => {
   const asked: { url: string; signal: AbortSignal; answer: () => void }[] = [];
   beforeEach(() => {
     vi.useFakeTimers();
@@ -23,7 +23,7 @@ describe("questions to the server", () => {
     vi.unstubAllGlobals();
   });
 
-  it("are taken back when all have left who asked, and not before", async () => {
+  it("are cancelled when no caller waits any more", async () => {
     const source = new ServerSource("data/");
     const [one, other] = [new AbortController(), new AbortController()];
     const left = source.get("tree", { process: 1 }, one.signal);
@@ -33,7 +33,7 @@ describe("questions to the server", () => {
     vi.runAllTimers();
     expect(asked.map((q) => q.signal.aborted)).toEqual([false]);
     other.abort();
-    expect(asked[0]!.signal.aborted).toBe(false); // the next view may ask the same
+    expect(asked[0]!.signal.aborted).toBe(false); // the query is kept for the next view
     vi.runAllTimers();
     expect(asked[0]!.signal.aborted).toBe(true);
     await expect(left).rejects.toThrow();
@@ -41,7 +41,7 @@ describe("questions to the server", () => {
     expect(asked[1]!.url).toBe("data/tree?process=1");
   });
 
-  it("stay under way for who asked without a way to leave, and for who comes in time", async () => {
+  it("continue for a caller without signal, and for one that comes in time", async () => {
     const source = new ServerSource("data/");
     const leaving = new AbortController();
     const first = source.get("facts", {}, leaving.signal);
@@ -54,29 +54,29 @@ describe("questions to the server", () => {
   });
 });
 
-describe("an address", () => {
+describe("a URL", () => {
   const facts = { processes: [{}, {}], locations: [{}, {}, {}], metrics: [{ name: "misses" }] } as unknown as Facts;
   const regions = { count: 3, names: ["", "a", "b"], groupOf: (i: number) => ["", "pkg.mod", "MPI"][i] } as unknown as Regions;
 
-  it("that speaks of what is here is left alone", () => {
+  it("with a known selection is not changed", () => {
     const selection = { view: "table", region: 2, path: [1, 2], module: "pkg", process: 1, location: 2, metric: "misses" };
-    expect(unknownIn(selection, facts, regions, undefined)).toEqual({ said: [], patch: {} });
-    expect(unknownIn({ view: "table", module: "MPI" }, facts, regions, undefined).said).toEqual([]);
+    expect(unknownIn(selection, facts, regions, undefined)).toEqual({ messages: [], patch: {} });
+    expect(unknownIn({ view: "table", module: "MPI" }, facts, regions, undefined).messages).toEqual([]);
   });
 
-  it("that speaks of what is not here is told, and cleared of it", () => {
+  it("with unknown parts is reported, and these are removed", () => {
     const selection = { view: "table", region: 3, module: "pk", process: 2, location: 3, metric: "x" };
-    const { said, patch } = unknownIn(selection, facts, regions, undefined);
-    expect(said.map((text) => text.split(" is not")[0])).toEqual(["Function 3", "Module pk", "Process 2", "Thread 3", "Metric x"]);
+    const { messages, patch } = unknownIn(selection, facts, regions, undefined);
+    expect(messages.map((text) => text.split(" is not")[0])).toEqual(["Function 3", "Module pk", "Process 2", "Thread 3", "Metric x"]);
     expect(Object.keys(patch).sort()).toEqual(["location", "metric", "module", "process", "region"]);
     expect(unknownIn({ view: "table", region: 9, path: [1, 9] }, facts, regions, undefined)).toEqual({
-      said: ["The call path is not in this experiment."],
+      messages: ["The call path is not in this experiment."],
       patch: { path: undefined, centre: undefined, region: undefined },
     });
   });
 });
 
-it("a search that looks like a regular expression says what is wrong with it", () => {
+it("an invalid regular expression is reported", () => {
   expect(["/a(b/", "/a/", "a(b", "//", undefined].map((text) => searchProblem(text) !== undefined)).toEqual([true, false, false, false, false]);
   expect(searchProblem("/a(b/")).toMatch(/group/i);
 });

@@ -26,14 +26,14 @@ const tile = new States(
 );
 
 describe("states", () => {
-  it("are kept by row and column, and what is outside of a tile is not", () => {
+  it("are stored by row and column of the tile", () => {
     expect([tile.path[3], tile.looks[3]]).toEqual([7, 2]);
     expect([...tile.share.subarray(12, 16)]).toEqual([128, 64, 0, 0]);
     expect([...tile.share.subarray(TILE * 4, TILE * 4 + 4)]).toEqual([0, 0, 0, 255]);
     expect(tile.share.reduce((sum, share) => sum + share, 0)).toBe(128 + 64 + 255);
   });
 
-  it("stand above each other, each as high as its share, and the rest is empty", () => {
+  it("are stacked, each as high as its share; the rest is empty", () => {
     expect([0, 0.49, 0.51, 0.74, 0.76, 0.99].map((height) => stateAt(tile.share, 3, height))).toEqual([0, 0, 1, 1, -1, -1]);
     expect([0.01, 0.99].map((height) => stateAt(tile.share, TILE, height))).toEqual([3, 3]);
     expect(stateAt(tile.share, 5, 0.5)).toBe(-1);
@@ -52,5 +52,5 @@ describe("states", () => {
 describe("call paths of a tree", () => {
   const paths = pathsOf(parse(pack({}, { path: Uint32Array.of(4, 9, NONE, 2), parent: Uint32Array.of(NONE, 0, 1, NONE), region: Uint32Array.of(11, 12, NONE, 13) })));
   it("are their functions, outermost first", () => expect([paths(9), paths(4), paths(2)]).toEqual([[11, 12], [11], [13]]));
-  it("are not known where the page has them summed up", () => expect([paths(5), paths(NONE)]).toEqual([undefined, undefined]));
+  it("are unknown if the tree has only their sum", () => expect([paths(5), paths(NONE)]).toEqual([undefined, undefined]));
 });

@@ -5,7 +5,7 @@ import { levelFor, TILE, type TileKey, TimelineCache, tileSpan, tilesIn } from "
 const whole = { begin: 0, end: 16 };
 const wait = (): Promise<void> => new Promise((done) => setTimeout(done));
 
-/** A source that answers when it is told to. */
+/** A source that answers only when the test calls answer(). */
 function source() {
   const asked: string[] = [];
   const open = new Map<string, { done: (text: string) => void; fail: (e: Error) => void }>();
@@ -50,7 +50,7 @@ describe("tiles", () => {
 });
 
 describe("the cache", () => {
-  it("asks once, and answers from what it has", async () => {
+  it("queries once, then answers from the cache", async () => {
     const s = source();
     const cache = new TimelineCache(whole, s.fetch);
     expect(cache.want(["a"], whole, TILE).get("a")).toEqual({ pieces: [], complete: false });
@@ -62,7 +62,7 @@ describe("the cache", () => {
     expect(values(found)).toEqual(["a 0/0"]);
     expect(s.asked.length).toBe(1);
   });
-  it("draws what it has, coarser first and finer above, until the right one comes", async () => {
+  it("draws known tiles, coarser first and finer above, until the right one arrives", async () => {
     const s = source();
     const cache = new TimelineCache(whole, s.fetch);
     cache.want(["a"], whole, TILE);
@@ -84,17 +84,17 @@ describe("the cache", () => {
     cache.want(["a"], { begin: 2.5, end: 4.5 }, TILE);
     expect(s.asked).toEqual(["a 3/1", "a 3/2"]);
   });
-  it("forgets questions that nobody waits for, and asks few at once", async () => {
+  it("cancels queries that are not needed, and limits outstanding ones", async () => {
     const s = source();
     const cache = new TimelineCache(whole, s.fetch, { flights: 2 });
     cache.want(["a", "b", "c", "d"], whole, TILE);
     expect(s.asked).toEqual(["a 0/0", "b 0/0"]);
     cache.want(["b", "e"], whole, TILE);
     expect([s.asked, s.left]).toEqual([["a 0/0", "b 0/0", "e 0/0"], ["a 0/0"]]);
-    await s.answer(); // that of "a" was under way already
+    await s.answer(); // the query of "a" was outstanding already
     expect(cache.want(["a"], whole, TILE).get("a")!.complete).toBe(true);
   });
-  it("asks again for what it took back, which is no failure", async () => {
+  it("queries cancelled tiles again, without an error", async () => {
     const s = source();
     let landed = 0;
     const cache = new TimelineCache(whole, s.fetch, { landed: () => landed++ });
@@ -107,7 +107,7 @@ describe("the cache", () => {
     await s.answer();
     expect(values(cache.want(["a"], whole, TILE).get("a"))).toEqual(["a 0/0"]);
   });
-  it("asks no finer where a tile says all", async () => {
+  it("queries no finer tile if one has all details", async () => {
     const s = source();
     const cache = new TimelineCache(whole, s.fetch, { enough: () => true });
     cache.want(["a"], whole, TILE);
@@ -117,7 +117,7 @@ describe("the cache", () => {
     expect(found.pieces.every((p) => p.exact)).toBe(true);
     expect(s.asked.length).toBe(1);
   });
-  it("tells what failed, does not ask for it again by itself, and does when told to", async () => {
+  it("reports a failed query, and repeats it only on request", async () => {
     const s = source();
     let landed = 0;
     const cache = new TimelineCache(whole, s.fetch, { landed: () => landed++ });
@@ -132,7 +132,7 @@ describe("the cache", () => {
     expect(s.asked.length).toBe(2);
     expect(cache.problem).toBe("");
   });
-  it("keeps no more than it may, and what is shown and the whole in any case", async () => {
+  it("keeps to its limit, except for visible tiles and level 0", async () => {
     const s = source();
     const cache = new TimelineCache(whole, s.fetch, { bytes: () => 10, limit: 60, flights: 99 });
     cache.want(["a"], whole, TILE);
@@ -145,7 +145,7 @@ describe("the cache", () => {
     expect(values(cache.want(["a"], { begin: 15, end: 16 }, TILE).get("a"))).toEqual(["a 4/15"]);
     expect(values(cache.want(["a"], { begin: 0, end: 1 }, TILE).get("a"))).toEqual(["a 0/0"]);
   });
-  it("asks nothing more once it is closed", async () => {
+  it("sends no queries after close()", async () => {
     const s = source();
     const cache = new TimelineCache(whole, s.fetch, { flights: 1 });
     cache.want(["a", "b"], whole, TILE);

@@ -20,7 +20,7 @@ const tile = (rows: [number, number, number, number][]) =>
 const piece = (value: ReturnType<typeof tile>, begin: number, end: number) => ({ value, level: 1, begin, end, exact: true });
 
 describe("counters", () => {
-  it("go on from tile to tile, and tell no value twice", () => {
+  it("continue from tile to tile without duplicates", () => {
     const asked = { complete: true, pieces: [piece(tile([[0, 0, 1, 5], [0, 0, 3, 7], [1, 0, 2, 1]]), 0, 4), piece(tile([[0, 0, 3, 7], [0, 0, 6, -2], [0, 1, 5, 9]]), 4, 8)] };
     const [load, queue] = seriesOf(asked, { begin: 0, end: 8 });
     expect([load!.name, queue!.name]).toEqual(["load", "queue"]);

@@ -8,7 +8,7 @@ import { type Asked, TILE } from "../src/timeline/cache";
 import { LANE } from "../src/data/rows";
 import { MINI, RULER } from "../src/timeline/head";
 
-// f 0-8 calls g 1-3, g 4-5 and, in 6-7, ten calls too short to be drawn, mostly of h
+// f 0-8 calls g 1-3, g 4-5 and, in 6-7, ten calls that are too short to draw, mostly of h
 const stack = new Stack(
   parse(
     pack(
@@ -28,7 +28,7 @@ const whole = { begin: 0, end: 8 };
 const asked: Asked<Stack> = { complete: true, pieces: [{ value: stack, level: 0, ...whole, exact: true }] };
 
 describe("a call stack", () => {
-  it("finds what is at a moment, and what is within a range", () => {
+  it("finds the call at a time, and the calls in a range", () => {
     expect(stack.lanes).toBe(2);
     expect(stack.within(1, 2, 5)).toEqual([1, 3]);
     expect(stack.within(1, 3, 4)).toEqual([2, 2]);
@@ -38,11 +38,11 @@ describe("a call stack", () => {
     expect(blockAt(asked, 1, 3.4, 0.5)).toMatchObject({ begin: 1 });
     expect(blockAt(asked, 1, 6.5, 0)).toMatchObject({ region: 12, calls: 10, busy: 0.5 });
   });
-  it("tells the path of a call, and none of several", () => {
+  it("has the path of a call, but not of a combined block", () => {
     expect(pathAt(asked, 1, blockAt(asked, 1, 4.5, 0)!)).toEqual([10, 11]);
     expect(pathAt(asked, 1, blockAt(asked, 1, 6.5, 0)!)).toBeUndefined();
   });
-  it("finds the calls beside one, and how deep a range is", () => {
+  it("finds adjacent calls, and the depth of a range", () => {
     const g = blockAt(asked, 1, 4.5, 0)!;
     expect(neighbour(asked, 1, g, 1)).toMatchObject({ begin: 6 });
     expect(neighbour(asked, 1, g, -1)).toMatchObject({ begin: 1 });
@@ -67,7 +67,7 @@ describe("an overview", () => {
     ),
   );
   const tile = new Overview(64, 2, columns);
-  it("knows what ran longest in a column, and nothing of others' locations", () => {
+  it("has the region that ran longest in a column, only for its locations", () => {
     const all = { complete: true, pieces: [{ value: tile, level: 0, ...whole, exact: true }] };
     expect(cellAt(all, 64, 0.001, whole)).toMatchObject({ region: 7, share: 1, events: 2, begin: 0, end: 8 / TILE });
     expect(cellAt(all, 65, 4.001, whole)!.share).toBeCloseTo(0.5, 2);
@@ -88,7 +88,7 @@ describe("the control", () => {
     control.answered({ overviews: new Map(), steps: new Map(), stacks: new Map([["0", asked]]) });
     return control;
   };
-  it("zooms, moves and goes back to the whole by keys", () => {
+  it("zooms, moves and shows the whole run by keys", () => {
     const control = make();
     press(control, "+");
     expect(control.span.end - control.span.begin).toBeCloseTo(8 / 1.5);
@@ -99,7 +99,7 @@ describe("the control", () => {
     expect(control.span).toEqual(whole);
     expect(press(control, "x")).toBe(false);
   });
-  it("goes from row to row, into an open row, and from call to call", () => {
+  it("moves the focus between rows, into an open row, and between calls", () => {
     const control = make();
     press(control, "ArrowDown");
     expect(control.focus).toMatchObject({ row: 0, lane: -1 });
@@ -112,7 +112,7 @@ describe("the control", () => {
     press(control, "ArrowUp");
     expect(control.focus).toMatchObject({ row: 0, lane: 1 });
   });
-  it("selects a range with shift and on the ruler, and moves with neither", () => {
+  it("selects a range with shift or on the ruler, otherwise pans", () => {
     const control = make();
     const y = control.top + 5;
     expect(control.dragTo({ x: control.left + 100, y }, { x: control.left + 300, y }, true, true)).toEqual({ begin: 1, end: 3 });
@@ -122,7 +122,7 @@ describe("the control", () => {
     expect(control.dragTo({ x: control.left + 300, y }, { x: control.left + 200, y }, true, false)).toBeUndefined();
     expect(control.span.begin).toBeGreaterThan(begin);
   });
-  it("tells what is where", () => {
+  it("finds the element at a point", () => {
     const control = make();
     control.toggle(0);
     expect(control.hit(300, 3).zone).toBe("mini");

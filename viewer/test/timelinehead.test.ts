@@ -3,7 +3,7 @@ import type { Picture } from "../src/timeline/picture";
 import { describe, expect, it } from "vitest";
 import { moreOf } from "../src/timeline/head";
 
-/** A row of a rank's first thread, with letters of 7 pixels. */
+/** The row of a rank's first thread, in a font with letters of 7 pixels. */
 function picture(label: string, threads: number, tasks: number, left = 196): Picture {
   const pen = { measureText: (text: string) => ({ width: 7 * text.length }) };
   const facts = { processes: [{}, {}] };
@@ -12,13 +12,13 @@ function picture(label: string, threads: number, tasks: number, left = 196): Pic
 
 const closed = { threads: () => false, tasks: () => false };
 
-describe("what a row has more of", () => {
-  it("is told in words where there is room beside the name", () => {
+describe("the number of further threads and tasks of a row", () => {
+  it("is written out if it fits beside the name", () => {
     expect(moreOf(picture("rank 0", 3, 0), 0, closed).map((one) => one.text)).toEqual(["+3 threads"]);
     expect(moreOf(picture("rank 0", 1, 0), 0, { ...closed, threads: () => true }).map((one) => one.text)).toEqual(["−1 thread"]);
     expect(moreOf(picture("rank 0", 0, 0), 0, closed)).toEqual([]);
   });
-  it("leaves the name its room", () => {
+  it("never overlaps the name", () => {
     const more = moreOf(picture("rank 0", 2, 6), 0, closed);
     expect(more.map((one) => one.text)).toEqual(["+6 tsk", "+2 thr"]);
     expect(Math.min(...more.map((one) => one.x)) - 8 - 20).toBeGreaterThanOrEqual(7 * "rank 0".length);

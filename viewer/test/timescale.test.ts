@@ -5,12 +5,12 @@ import { clamp, length, moment, niceStep, pan, range, ruler, Scale, SHORTEST, zo
 const whole = { begin: 0, end: 10 };
 
 describe("zoom and pan", () => {
-  it("keeps the moment under the cursor where it is", () => {
+  it("keeps the position of the time at the pointer", () => {
     const span = zoom({ begin: 2, end: 6 }, 3, 0.5, whole);
     expect(span).toEqual({ begin: 2.5, end: 4.5 });
     expect(new Scale(span, 800).x(3)).toBeCloseTo(new Scale({ begin: 2, end: 6 }, 800).x(3));
   });
-  it("shows no more than the whole, and no less than the shortest", () => {
+  it("shows at most the whole run, and at least the shortest range", () => {
     expect(zoom({ begin: 2, end: 6 }, 3, 100, whole)).toEqual(whole);
     const span = zoom({ begin: 2, end: 6 }, 3, 1e-30, whole);
     expect(length(span)).toBeCloseTo(SHORTEST, 12);
@@ -21,12 +21,12 @@ describe("zoom and pan", () => {
     expect(pan({ begin: 2, end: 6 }, 50, whole)).toEqual({ begin: 6, end: 10 });
     expect(clamp({ begin: -3, end: 40 }, whole)).toEqual(whole);
   });
-  it("survives a run of no length", () => {
+  it("accepts a run of duration 0", () => {
     const none = { begin: 0, end: 0 };
     expect(length(clamp(none, none))).toBeGreaterThanOrEqual(0);
     expect(new Scale(none, 100).x(0)).toBe(0);
   });
-  it("orders a range and cuts it", () => {
+  it("orders the ends of a range and limits it", () => {
     expect(range(4, 2, whole)).toEqual({ begin: 2, end: 4 });
     expect(range(-4, 2, whole)).toEqual({ begin: 0, end: 2 });
     expect(range(11, 12, whole)).toBeUndefined();
@@ -47,7 +47,7 @@ describe("the ruler", () => {
     expect(niceStep(45)[0]).toBe(60);
     expect(niceStep(4000)[0]).toBe(7200);
   });
-  it("has one unit, and that of the size of what is shown", () => {
+  it("has one unit, which fits the visible range", () => {
     expect(ruler({ begin: 0, end: 10 }, 1000).ticks.map((t) => t.label).slice(0, 3)).toEqual(["0", "1 s", "2 s"]);
     expect(ruler({ begin: 0, end: 0.01 }, 1000).ticks[3]!.label).toBe("3 ms");
     expect(ruler({ begin: 0, end: 2e-6 }, 1000).ticks[1]!.label).toBe("0.2 µs");
@@ -56,12 +56,12 @@ describe("the ruler", () => {
   });
   it("does not repeat digits that all labels share", () => {
     const found = ruler({ begin: 12.345678, end: 12.345713 }, 1000);
-    expect(found.anchorLabel).toBe("12.345\u20096 s"); // the decade of what is shown: 100 µs
+    expect(found.anchorLabel).toBe("12.345\u20096 s"); // the resolution of the visible range: 100 µs
     expect(found.ticks.every((t) => t.label.startsWith("+") && t.label.endsWith("µs"))).toBe(true);
     expect(new Set(found.ticks.map((t) => t.label)).size).toBe(found.ticks.length);
     for (const { time, label } of found.ticks) expect(found.anchor + Number.parseFloat(label) * 1e-6).toBeCloseTo(time, 9);
   });
-  it("keeps labels apart, unlike and short at every zoom", () => {
+  it("has separate, different and short labels at every zoom", () => {
     for (let e = -8; e <= 5; e += 0.37)
       for (const begin of [0, 0.3331, 17.77, 86000]) {
         const found = ruler({ begin, end: begin + 10 ** e }, 1200);
@@ -74,11 +74,11 @@ describe("the ruler", () => {
         });
       }
   });
-  it("is empty where there is no room", () => {
+  it("is empty if it is too narrow", () => {
     expect(ruler({ begin: 1, end: 1 }, 100).ticks).toEqual([]);
     expect(ruler({ begin: 0, end: 1 }, 0).ticks).toEqual([]);
   });
-  it("tells a moment with the digits that it needs", () => {
+  it("formats a time with the necessary digits", () => {
     expect(moment(0.00123451, 1e-6)).toBe("1.235 ms");
     expect(moment(12.5, 0.1)).toBe("12.5 s");
   });

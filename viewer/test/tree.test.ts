@@ -30,20 +30,20 @@ const tree = new Tree(
 );
 
 describe("the tree", () => {
-  it("lays siblings side by side", () => {
+  it("places siblings side by side", () => {
     expect([...tree.depth]).toEqual([0, 1, 2, 2, 1, 0]);
     expect([...tree.end]).toEqual([5, 4, 3, 4, 5, 6]);
     expect([...tree.start]).toEqual([0, 0, 0, 4, 6, 10]);
     expect([tree.total, tree.deepest, tree.paths]).toEqual([15, 3, 17]);
   });
-  it("goes up and down", () => {
+  it("has ancestors and children", () => {
     expect(tree.children(ROOT)).toEqual([0, 5]);
     expect(tree.children(1)).toEqual([2, 3]);
     expect(tree.ancestors(2)).toEqual([0, 1, 2]);
     expect(tree.pathOf(2)).toEqual([1, 2, 3]);
-    expect(tree.pathOf(3)).toEqual([1, 2]); // the small ones have no name
+    expect(tree.pathOf(3)).toEqual([1, 2]); // combined paths have no name
   });
-  it("finds a path, or as much of it as there is", () => {
+  it("finds a path, or its longest known prefix", () => {
     expect(tree.find([1, 2, 3])).toBe(2);
     expect(tree.find([1, 3, 9])).toBe(4);
     expect(tree.find([1, 3, 9], true)).toBe(ROOT);
@@ -51,7 +51,7 @@ describe("the tree", () => {
     expect(tree.longest(3)).toBe(2);
     expect(tree.longest(99)).toBe(ROOT);
   });
-  it("counts what small rows stand for", () => {
+  it("counts the paths that combined rows represent", () => {
     expect(tree.pathsIn(0, tree.count)).toBe(17);
     expect(tree.pathsIn(2, 4)).toBe(13);
   });
@@ -59,13 +59,13 @@ describe("the tree", () => {
 
 describe("search", () => {
   const names = ["main", "json:load", "json:loads", "spam"];
-  it("is by a part of the name, or a regular expression", () => {
+  it("finds a part of the name, or a regular expression", () => {
     expect([...search(names, " LOAD ")!]).toEqual([0, 1, 1, 0]);
     expect([...search(names, "/load$/")!]).toEqual([0, 1, 0, 0]);
-    expect([...search(names, "/(/")!]).toEqual([0, 0, 0, 0]); // no expression: looked for as it is
+    expect([...search(names, "/(/")!]).toEqual([0, 0, 0, 0]); // invalid expression: searched as plain text
     expect(search(names, "  ")).toBeUndefined();
   });
-  it("counts time once where a hit is below another", () => {
+  it("counts time once if a hit is below another", () => {
     const hits = hitsIn(tree, Uint8Array.of(0, 0, 1, 1, 0));
     expect([hits.regions, hits.paths, hits.time]).toEqual([2, 3, 6 + 2]);
     expect([...hits.rows]).toEqual([0, 1, 1, 0, 1, 0]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Call trees for tests, by hand and at random.
+// Call trees for tests: explicit and random ones.
 import { NONE, emptyPaths, type Paths } from "../src/calltree/paths";
 
-/** Region, inclusive time, visits, what it calls; region NONE: hidden paths, as many as visits. */
+/** Region, inclusive time, visits, callees. Region NONE: sum of hidden paths; their number is given as visits. */
 export type Call = [region: number, incl: number, visits: number, ...callees: Call[]];
 
 export function tree(...calls: Call[]): Paths {
@@ -25,7 +25,7 @@ export function tree(...calls: Call[]): Paths {
   return paths;
 }
 
-/** The same for the same seed; recursion among few regions, whole numbers as times so that sums are exact. */
+/** A random tree; the same for the same seed. Few regions, so there is recursion; times are integers, so sums are exact. */
 export function randomTree(n: number, regions: number, seed = 1): Paths {
   let state = seed;
   const below = (limit: number): number => {

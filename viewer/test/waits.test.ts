@@ -19,18 +19,18 @@ describe("waits", () => {
   const metrics = [metric("Late Sender", [0, 1], null), metric("Wrong Order", [1], 0), metric("Barrier", [4], null)];
   const waits: Waits = { metrics, rows: [row(0, 0, 2, 3), row(1, 1, 2, 1), row(4, 2, null, 5)], stacks: {}, found: {} as Waits["found"] };
 
-  it("are called by the narrowest name", () => {
+  it("have the name of the most specific metric", () => {
     expect([0, 1, 4].map((kind) => nameOfKind(metrics, kind))).toEqual(["Late Sender", "Wrong Order", "Barrier"]);
     expect(metrics.map((m) => depthOf(metrics, m))).toEqual([0, 1, 0]);
   });
 
-  it("are those of what is selected", () => {
+  it("are those of the selection", () => {
     expect(chosenRows(waits, [0, 1]).length).toBe(2);
     expect(chosenRows(waits, [0, 1], 1).map((r) => r.time)).toEqual([1]);
     expect(chosenRows(waits, [0, 1, 4], undefined, 4).map((r) => r.time)).toEqual([5]);
   });
 
-  it("tell who waits, and for whom", () => {
+  it("have sums by waiter and by cause", () => {
     expect(waiters(waits.rows)).toEqual([
       { process: 0, waited: 3, caused: 0, count: 2 },
       { process: 1, waited: 1, caused: 0, count: 2 },

@@ -57,8 +57,8 @@ const columns = () =>
     ),
   );
 
-describe("a weighed tree", () => {
-  it("is as wide as what was counted, in its unit", () => {
+describe("a weighted tree", () => {
+  it("has widths and values of the metric, in its unit", () => {
     const tree = new Tree(columns(), weightOf(cpu));
     expect([...tree.incl]).toEqual([5, 3, 1]);
     expect(tree.total).toBe(5);
@@ -71,27 +71,27 @@ describe("a weighed tree", () => {
 
 describe("the choice", () => {
   const facts = { metrics: [faults, read], locations: [{ busy: 3 }], has: { compare: false } } as unknown as Facts;
-  it("is what the selection names", () => {
+  it("is the metric of the selection", () => {
     expect(chosenMetric(facts, { view: "icicle" })).toBeUndefined();
     expect(chosenMetric(facts, { view: "icicle", metric: "ru_minflt" })).toBe(faults);
     expect(chosenMetric(facts, { view: "icicle", metric: "speed" })).toBeUndefined();
   });
-  it("is the first that was counted where there are no times, what was live at the peak before all", () => {
+  it("is the first metric with values if there are no times, preferably peak_bytes", () => {
     const untimed = { ...facts, locations: [{ busy: 0 }], metrics: [{ ...faults, total: 0 }, read, metric("peak_bytes", "B")] } as unknown as Facts;
     expect([timed(facts), timed(untimed), timed({ ...untimed, metrics: [] })]).toEqual([true, false, true]);
     expect(chosenMetric(untimed, { view: "icicle" })?.name).toBe("peak_bytes");
     expect(chosenMetric(untimed, { view: "icicle", metric: read.name })).toBe(read);
     expect(chosenMetric({ ...untimed, metrics: untimed.metrics.slice(0, 2) }, { view: "icicle" })).toBe(read);
   });
-  it("of samples is known within a range of time, but not how many looks there were", () => {
+  it("of sampled times is available within a range of time, but not the number of samples", () => {
     const of = (name: string, unit: string) => without(facts, { view: "icicle", begin: 1, end: 2 }, metric(name, unit, 0, { exclusive: true, source: "sample" }));
     expect(of("sampled_idle", "s")).toBeUndefined();
     expect(of("samples", "#")).toContain("range of time");
   });
-  it("says why it cannot be", () => {
+  it("reports why a metric is unavailable", () => {
     expect(without(facts, { view: "icicle", begin: 1, end: 2 }, read)).toContain("range of time");
     expect(without(facts, { view: "icicle", begin: 1, end: 2 }, faults)).toBeUndefined();
-    expect(without(facts, { view: "icicle" }, { ...faults, total: 0 })).toContain("Nothing");
+    expect(without(facts, { view: "icicle" }, { ...faults, total: 0 })).toContain("no values");
     expect(chosenMetric({ ...facts, has: { compare: true } } as unknown as Facts, { view: "icicle", metric: "ru_minflt" })).toBeUndefined();
   });
 });

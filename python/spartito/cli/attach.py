@@ -15,7 +15,7 @@ from spartito.options.settings import resolve, strange_variables
 from spartito.run.ending import finish
 from spartito.run.implied import with_trace
 from spartito.sample.attaching import Samplers, duration_of, image, interrupted, until
-from spartito.sample.looking import opened
+from spartito.sample.liveprofile import opened
 
 
 def _command(pid: int) -> list[str]:

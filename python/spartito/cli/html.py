@@ -92,7 +92,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     )
     _make_index(experiment)
     progress = Progress()
-    experiment.told = progress
+    experiment.on_query = progress
     try:
         text, pruned = _in_thread(lambda: onefile.document(experiment, int(limit * (1 << 20)), source))
     finally:

@@ -19,10 +19,10 @@ from spartito.experiments.reading import one_process
 from spartito.options.settings import CHECKS
 from spartito.options.table import Usage
 from spartito.sample.attaching import duration_of
-from spartito.sample.looking import Looking, Sum, Thread, function
+from spartito.sample.liveprofile import LiveProfile, Sum, Thread, function
 
 if TYPE_CHECKING:
-    from spartito.sample.looking import Function
+    from spartito.sample.liveprofile import Function
 
 RATE = 100
 ONCE = 2.0  # seconds that --once samples by default
@@ -41,8 +41,8 @@ def rate_of(values: dict[str, object]) -> int:
 # ---- tables
 
 
-def _functions(looking: Looking, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
-    whole = looking.whole
+def _functions(profile: LiveProfile, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
+    whole = profile.whole
     key = recent.excl if by == "self" else recent.total
     also = whole.excl if by == "self" else whole.total
     order: list[Function] = sorted(whole.total, key=lambda f: (-key[f], -also[f], f))
@@ -72,12 +72,12 @@ def _where(thread: Thread) -> tuple[str, str]:
     return one_line(place), one_line("{}:{}".format(*function(began)[:2]))
 
 
-def _threads(looking: Looking, limit: int) -> tuple[list[Column], list[list[str]]]:
-    order = sorted(looking.threads.values(), key=lambda t: (-t.share, t.tid))
+def _threads(profile: LiveProfile, limit: int) -> tuple[list[Column], list[list[str]]]:
+    order = sorted(profile.threads.values(), key=lambda t: (-t.share, t.tid))
     columns = [Column("thread"), Column("processor %"), Column("processor", rank=1), Column("state", left=True),
                Column("in", left=True, style="cyan"), Column("began with", left=True, style="dim", rank=2)]
     states = {"gil": "waits for the GIL"}
-    processes = [Column("process")] if looking.children else []
+    processes = [Column("process")] if profile.children else []
     rows = [
         [
             *(str(t.pid) for _ in processes),
@@ -92,36 +92,36 @@ def _threads(looking: Looking, limit: int) -> tuple[list[Column], list[list[str]
     return [*processes, *columns], rows
 
 
-def _title(looking: Looking, words: str) -> str:
-    torn = f", {plural(looking.torn, 'stack')} not read" if looking.torn else ""
-    major, minor = looking.process.version
-    lasted = seconds(time.monotonic() - looking.begin)
-    what = "time" if looking.wall else "processor time"
-    more = f" and {plural(len(looking.children.all), 'child', 'children')}" if looking.children else ""
-    whose = f"process {looking.pid}{more}, Python {major}.{minor}"
-    return f"{whose}: {what} by {plural(looking.looks, 'sample')} in {lasted}{torn}{words}"
+def _title(profile: LiveProfile, words: str) -> str:
+    torn = f", {plural(profile.unread, 'stack')} not read" if profile.unread else ""
+    major, minor = profile.process.version
+    lasted = seconds(time.monotonic() - profile.begin)
+    what = "time" if profile.wall else "processor time"
+    more = f" and {plural(len(profile.children.all), 'child', 'children')}" if profile.children else ""
+    whose = f"process {profile.pid}{more}, Python {major}.{minor}"
+    return f"{whose}: {what} by {plural(profile.samples, 'sample')} in {lasted}{torn}{words}"
 
 
-def _show(out: Output, looking: Looking, by: str, limit: int, words: str = "") -> None:
-    recent = looking.recent()
-    out.line(_title(looking, words), "bold")
+def _show(out: Output, profile: LiveProfile, by: str, limit: int, words: str = "") -> None:
+    recent = profile.recent()
+    out.line(_title(profile, words), "bold")
     out.line()
-    if not looking.whole.time:
-        out.line("no thread ran Python code" + ("" if looking.wall else "; --wall counts those that wait"))
+    if not profile.whole.time:
+        out.line("no thread ran Python code" + ("" if profile.wall else "; --wall counts those that wait"))
     else:
-        out.table(*_functions(looking, recent, by, limit))
+        out.table(*_functions(profile, recent, by, limit))
     out.line()
-    out.table(*_threads(looking, limit))
+    out.table(*_threads(profile, limit))
 
 
 # ---- sampling
 
 
-def _looks(looking: Looking, rate: int, until: float) -> bool:
+def _sample(profile: LiveProfile, rate: int, until: float) -> bool:
     """Samples until the time `until` (of time.monotonic()). False: the process has ended."""
     at = time.monotonic()
     while at < until:
-        if not looking.look():
+        if not profile.sample():
             return False
         # random intervals, so that samples are not synchronous with the program
         at = max(at + random.uniform(0.5, 1.5) / rate, time.monotonic())
@@ -167,8 +167,8 @@ def _ending_signals() -> Iterator[list[int]]:
 class Live:
     """The table in a terminal, updated every REFRESH seconds."""
 
-    def __init__(self, looking: Looking, by: str, limit: int) -> None:
-        self.looking, self.by, self.limit = looking, by, limit
+    def __init__(self, profile: LiveProfile, by: str, limit: int) -> None:
+        self.profile, self.by, self.limit = profile, by, limit
         self.paused = False
 
     def key(self, letter: str) -> bool:
@@ -178,24 +178,24 @@ class Live:
         elif letter == "p":
             self.paused = not self.paused
         elif letter == "w":
-            self.looking.wall = not self.looking.wall
-            self.looking.reset()
+            self.profile.wall = not self.profile.wall
+            self.profile.reset()
         elif letter == "r":
-            self.looking.reset()
+            self.profile.reset()
         return letter not in "q\x1b"
 
     def draw(self, console: Any) -> Any:
         out = Output(console.file)
         height = max(console.height - 8, 4)
-        threads = min(len(self.looking.threads), max(height // 3, 1))
+        threads = min(len(self.profile.threads), max(height // 3, 1))
         out.console = console
         with console.capture() as drawn:
-            recent = self.looking.recent()
-            out.line(_title(self.looking, ", paused" if self.paused else ""), "bold")
+            recent = self.profile.recent()
+            out.line(_title(self.profile, ", paused" if self.paused else ""), "bold")
             out.line()
-            out.table(*_functions(self.looking, recent, self.by, min(self.limit or height, height - threads)))
+            out.table(*_functions(self.profile, recent, self.by, min(self.limit or height, height - threads)))
             out.line()
-            out.table(*_threads(self.looking, threads))
+            out.table(*_threads(self.profile, threads))
             out.line()
             out.line(KEYS, "dim")
         from rich.text import Text
@@ -213,7 +213,7 @@ class Live:
                 drawn = min(time.monotonic() + REFRESH, until)
                 if self.paused:
                     select.select([keys] if keys >= 0 else [], [], [], REFRESH)
-                elif not _looks(self.looking, rate, drawn):
+                elif not _sample(self.profile, rate, drawn):
                     return False
                 while keys >= 0 and select.select([keys], [], [], 0)[0]:
                     letter = os.read(keys, 1).decode("ascii", "replace")
@@ -228,14 +228,14 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     by = values.get("sort", "self")
     limit = values.get("limit", ROWS)
     assert isinstance(by, str) and isinstance(limit, int)
-    looking = Looking(pid, bool(values.get("wall")), bool(values.get("children")))
+    profile = LiveProfile(pid, bool(values.get("wall")), bool(values.get("children")))
     out = standard_output()
     ended = False
     with contextlib.suppress(KeyboardInterrupt):
         if values.get("once") or out.console is None:
-            ended = not _looks(looking, rate, time.monotonic() + (duration or ONCE))
+            ended = not _sample(profile, rate, time.monotonic() + (duration or ONCE))
         else:
             until = time.monotonic() + duration if duration else float("inf")
-            ended = not Live(looking, by, 0 if "limit" not in values else limit).run(rate, until)
-    _show(out, looking, by, limit, ", it has ended" if ended else "")
+            ended = not Live(profile, by, 0 if "limit" not in values else limit).run(rate, until)
+    _show(out, profile, by, limit, ", it has ended" if ended else "")
     return 0

@@ -46,25 +46,25 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     return 0
 
 
-def _show(server: Server, silent: bool) -> opening.Door | None:
+def _show(server: Server, silent: bool) -> opening.RedirectFile | None:
     """Prints the address of the page, and opens it in a browser if possible."""
     out = standard_output()
     line = opening.ssh_line(os.environ, server.port)
     command = [] if silent else opening.find_browser(os.environ)
-    door = None
+    redirect = None
     if command:
-        door = opening.Door(server.url)
-        if not door.open(command):
-            door.close()
-            door = None
+        redirect = opening.RedirectFile(server.url)
+        if not redirect.open(command):
+            redirect.close()
+            redirect = None
     out.line(server.url)
     if line:
         out.line(f"from your own machine first: {line}")
-    elif door is None and not silent:
+    elif redirect is None and not silent:
         say("spartito: no browser could be started here; open the address above in one on this machine")
     out.stream.flush()  # standard output may be a buffered pipe, and the server runs for long
     say("Ctrl-C ends it")
-    return door
+    return redirect
 
 
 async def _serve(server: Server, silent: bool) -> None:
@@ -72,9 +72,9 @@ async def _serve(server: Server, silent: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # keep ignoring a signal that nohup ignores
             loop.add_signal_handler(number, stop.set)
-    door = _show(server, silent)
+    redirect = _show(server, silent)
     try:
         await server.serve(stop)
     finally:
-        if door is not None:
-            door.close()
+        if redirect is not None:
+            redirect.close()

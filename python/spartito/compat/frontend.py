@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the stand-ins for other tools' launchers share: the interpreter's flags, and a run in a directory of the tool's kind. What
-is imported above runs before every measured program: keep it light."""
+"""Code shared by the launchers that replace those of other tools: the interpreter's flags, and a run that writes the tool's
+results. The imports of this module delay the start of every measured program, so keep them few."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _words() -> list[str]:
-    """The interpreter's own command line."""
+    """The command line of this interpreter."""
     if sys.version_info >= (3, 10):
         return list(sys.orig_argv)
     try:
@@ -30,7 +30,7 @@ def _words() -> list[str]:
 
 
 def flags() -> list[str]:
-    """The interpreter's flags in front of `-m TOOL`, as they were typed."""
+    """The interpreter's flags before `-m TOOL`, as the user typed them."""
     found: list[str] = []
     words = iter(_words()[1:])
     for word in words:
@@ -47,7 +47,7 @@ def flags() -> list[str]:
             found.append(word)
         else:
             break
-    # started by something else than `-m`: what the interpreter still knows of its flags
+    # not started with `-m`: ask the interpreter, which does not know all of its flags
     import subprocess
 
     known: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
@@ -55,8 +55,8 @@ def flags() -> list[str]:
 
 
 def environment_of(settings: dict[str, str], path: str) -> dict[str, str]:
-    """The environment of a program that is measured with these settings into that experiment. path: empty: nothing is recorded,
-    whatever runs around this run."""
+    """The environment of a program that is measured with these settings. path: of the experiment; "": record nothing, even if this
+    process is being measured."""
     environment = dict(os.environ)
     for name in settings:
         environment["SPARTITO_" + name.upper()] = settings[name]
@@ -65,9 +65,9 @@ def environment_of(settings: dict[str, str], path: str) -> dict[str, str]:
 
 
 class Job:
-    """One run by a stand-in. A subclass says what differs from tool to tool."""
+    """One run by a replaced launcher. Each tool has a subclass."""
 
-    tool: str  # in front of messages
+    tool: str  # name of the tool, the prefix of messages
     command: list[str]
     measured: bool  # whether anything is recorded
 
@@ -75,32 +75,32 @@ class Job:
         say(f"{self.tool}: {text}")
 
     def create(self, world: World | None) -> rundir.Directory:
-        """Refused: it cannot be created."""
+        """Creates the experiment directory. Refused: it cannot be created."""
         raise NotImplementedError
 
     def forget(self, directory: rundir.Directory) -> None:
-        """Nothing was recorded, or nothing ran: there shall be no directory."""
+        """Removes the directory after a run that recorded nothing."""
         raise NotImplementedError
 
     def environment(self, path: str) -> dict[str, str]:
         raise NotImplementedError
 
     def announce(self, path: str, environment: dict[str, str]) -> None:
-        """What the user is told before the program starts."""
+        """Prints messages before the program starts."""
 
     def is_kept(self) -> bool:
-        """Whether the directory stays although nothing was measured."""
+        """Whether to keep the directory of a run that measured nothing."""
         return True
 
     def prepare(self) -> None:
-        """Loads what results() needs, while the program starts."""
+        """Imports the modules that results() needs, while the program starts."""
 
     def results(self, path: str) -> None:
-        """Makes the tool's results of the experiment, and tells of them."""
+        """Writes the tool's results from the experiment, and prints their paths."""
         raise NotImplementedError
 
     def start(self) -> int:
-        """The exit status of the program. Refused: it was not started."""
+        """Runs the program and returns its exit status. Refused: it was not started."""
         world = rundir.world_of(self.command)
         try:
             directory = self.create(world)
@@ -131,7 +131,7 @@ class Job:
 
             self.prepare()
         except Exception:
-            pass  # the end will meet the same error and say it
+            pass  # results() will fail with the same error and report it
 
     def _afterwards(self, directory: rundir.Directory, status: int) -> None:
         try:
@@ -168,8 +168,8 @@ def show_help(text: str) -> None:
 
 
 def run(tool: str, job: Callable[[], Job | int]) -> int:
-    """Does what the command line asks for. job: makes the run of it, or is the exit status where there is nothing to run. Leaves
-    with the program's exit status; returns that of a run that was refused."""
+    """Runs a launcher. job: parses the command line and returns the run, or an exit status if there is nothing to run. After a run,
+    exits with the program's exit status; otherwise returns the exit status."""
     try:
         made = job()
         if isinstance(made, int):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spartito in notebooks."""
+"""The extension of IPython and Jupyter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHERE = (
 
 
 def load(shell: Any) -> None:
-    """What `%load_ext spartito` does. TypeError: shell is none of IPython's."""
+    """Loads the extension for `%load_ext spartito`. TypeError: shell is no shell of IPython."""
     if not hasattr(shell, "run_cell_async") or not hasattr(shell, "input_transformer_manager"):
         raise TypeError(f"load_ipython_extension() takes IPython's shell, not {type(shell).__name__}; {WHERE}")
     from spartito.notebook import cells, magics

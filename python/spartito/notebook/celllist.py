@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cells of a notebook, listed for the processes that a measured cell starts: DIR/cells, see src/format/FORMAT.md. Functions of
-cells come to workers out of pickles, which do not say what cell they are of."""
+"""Writes the list of a notebook's cells, DIR/cells (see src/format/FORMAT.md), for the processes that a measured cell starts. A
+worker unpickles the functions of cells; a pickle does not have the cell's number, so the worker finds it in this list."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-_known: dict[str, str] = {}  # of each file of a cell its functions, as the list has them: compiled once, as cells do not change
+_known: dict[str, str] = {}  # file name of a cell: lines of its functions in the list. A cell never changes, so it is compiled once
 
 
 def _within(code: CodeType) -> Iterator[CodeType]:
-    """All that the code defines, however deep."""
+    """The code objects of all functions and classes that the code defines, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, type(code)):
             yield constant
@@ -31,7 +31,7 @@ def _within(code: CodeType) -> Iterator[CodeType]:
 
 
 def _functions(text: str, flags: int) -> str:
-    """Lines of the list: the first line of a function, the CRC of its bytecode, its name."""
+    """Lines of the list, one for each function: its first line, the CRC-32 of its bytecode, its name."""
     try:
         code = compile(text, "cell", "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -54,7 +54,7 @@ def _shell() -> Any:
 
 
 def write(directory: str) -> None:
-    """Lists the cells that have run, and the one that runs. Without them nothing but names is missing in the results."""
+    """Lists the cells that have run and the current one. Errors are ignored: without the list, results lack only cell names."""
     compiler = getattr(_shell(), "compile", None)
     numbers = getattr(compiler, "_filename_map", None)
     if not isinstance(numbers, dict):
@@ -69,7 +69,7 @@ def write(directory: str) -> None:
 
 
 def remove_unread(directory: str) -> None:
-    """Where no other process has recorded anything."""
+    """Removes the list if no other process has recorded anything into the experiment."""
     with contextlib.suppress(OSError):
         if len(os.listdir(os.path.join(directory, "raw"))) < 2:
             os.unlink(os.path.join(directory, CELLS))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The options of %%spartito and %spartito: those of `spartito run`, from the command line's own table."""
+"""The options of %%spartito and %spartito: those of `spartito run`, from the command line's table."""
 
 from __future__ import annotations
 
 import io
 import shlex
 
-from spartito.notebook.measuring import Request, not_said
+from spartito.notebook.measuring import Request, unreported
 from spartito.options.cellpatterns import STATEMENTS, line_patterns, pattern, plain
 from spartito.options.kinds import option_lines
 from spartito.options.settings import resolve, strange_variables, uncounted
@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 
 OUTPUT = Option(
     "-o --output",
-    "the experiment directory; where there is something in it, one with a number behind its name (default: "
-    "spartito-notebook/spartito-CELL-TIME)",
+    "experiment directory; if it is not empty, a number is appended to its name (default: spartito-notebook/spartito-CELL-TIME)",
     "DIR",
     complete="dir",
 )
-ALONE = Option("--no-config", "without what %spartito_config has made the default")
-# a cell's result is shown below it, so it is never left for later
+ALONE = Option("--no-config", "ignore the defaults set with %spartito_config")
+# no --no-finalize: the result is shown below the cell, so it must be finalized
 _kept = [option for option in RUN.own_options if option.dest != "no_finalize"]
 _options = (*(OUTPUT if option.dest == OUTPUT.dest else option for option in _kept), ALONE)
 CELL = Command("%%spartito", "%%spartito [options]", "measure a cell", RUN.details, _options, ())
 NO_LINES = "--lines-only: no line was recorded; name functions by --lines, or the cell by --lines ."
-defaults: dict[str, object] = {}  # of the session, from %spartito_config
+defaults: dict[str, object] = {}  # options set with %spartito_config for the session
 
 
 def split(line: str) -> list[str]:
-    """Words as in a shell. Usage: a quotation mark is missing."""
+    """Splits a line into words as a shell does. Usage: a quotation mark is missing."""
     try:
         return shlex.split(line)
     except ValueError as e:
@@ -43,15 +42,15 @@ def split(line: str) -> list[str]:
 
 
 def parse_options(line: str) -> dict[str, object]:
-    """The options of a line that holds nothing else. Usage: what cannot be understood."""
+    """The options of a line that has nothing but options. Usage: the line has other words or invalid options."""
     given, rest = parse(CELL, split(line))
     if rest:
-        raise Usage(f"unexpected {rest[0]!r}: the line takes options alone, the code begins below it")
+        raise Usage(f"unexpected {rest[0]!r}: the line has only options, the code begins below it")
     return given
 
 
 def parse_statement(line: str) -> tuple[dict[str, object], str]:
-    """The options in front of a statement, and the statement as it stands there."""
+    """The options in front of a statement, and the statement unchanged."""
     stream = io.StringIO(line)
     words = shlex.shlex(stream, posix=True)
     words.whitespace_split, words.commenters = True, ""
@@ -82,7 +81,7 @@ def _patterns(given: dict[str, object], name: str) -> None:
 
 
 def merged(given: dict[str, object]) -> dict[str, object]:
-    """With the defaults of the session below it; filters of both count."""
+    """The given options over the defaults of the session. The filters of both are joined."""
     if given.get(ALONE.dest):
         return {name: value for name, value in given.items() if name != ALONE.dest}
     both = {**defaults, **given}
@@ -93,7 +92,7 @@ def merged(given: dict[str, object]) -> dict[str, object]:
 
 
 def values_of(given: dict[str, object], name: str = "In[0]") -> list[Value]:
-    """Usage: a value that cannot be read."""
+    """The values of all settings for options of the cell called `name`. Usage: an option's value is invalid."""
     all_given = merged(given)
     all_given.pop("help", None)
     _patterns(all_given, name)
@@ -106,7 +105,8 @@ def values_of(given: dict[str, object], name: str = "In[0]") -> list[Value]:
 
 
 def check(line: str) -> str | None:
-    """For a cell that is only looked at: Usage; or the text that it asks for, which is no measurement."""
+    """Checks the options of a cell without side effects, as shells do so while the user types. Returns the help text for --help,
+    else None. Usage: an option is invalid."""
     given = parse_options(line)
     if given.get("help"):
         return help_text()
@@ -115,7 +115,7 @@ def check(line: str) -> str | None:
 
 
 def request(given: dict[str, object], name: str) -> tuple[Request, list[str]]:
-    """And sentences about what cannot be counted here."""
+    """The request to measure the cell called `name`, and notes about settings without effect and metrics that cannot be counted."""
     values = values_of(given, name)
     texts = {value.setting.name: value.text for value in values}
     settings = {value.setting.name: value.text for value in values if value.setting.recorded and value.origin != "default"}
@@ -135,16 +135,16 @@ def request(given: dict[str, object], name: str) -> tuple[Request, list[str]]:
         sample_rate=texts["sample_rate"] if sampled else "",
         sample_native=texts["sample_native"] == "1",
     )
-    return made, [*not_said(strange_variables()), *(uncounted(texts["metrics"]) if texts["metrics"] else [])]
+    return made, [*unreported(strange_variables()), *(uncounted(texts["metrics"]) if texts["metrics"] else [])]
 
 
 def help_text() -> str:
-    """All options, as `spartito run --help` tells them."""
+    """The lines of all options as `spartito run --help` prints them."""
     return "\n".join(option_lines(CELL.options, 80))
 
 
 def without_lines(directory: str, settings: dict[str, str], lines_only: bool) -> list[str]:
-    """Sentences: what was asked for by --lines and --lines-only, and is not in the result."""
+    """Messages about patterns of --lines, and about --lines-only, that have no lines in the result."""
     patterns = settings["lines"].split("\n") if settings.get("lines") else []
     if not patterns and not lines_only:
         return []
@@ -156,9 +156,9 @@ def without_lines(directory: str, settings: dict[str, str], lines_only: bool) ->
         if not patterns:
             return [] if model.lines() else [NO_LINES]
         taken = dict(zip(patterns, matches(model, len(patterns))))
-        # a cell without functions has its statements, and the other way round
+        # a cell's name is two patterns: its functions and its statements; a cell may have only one of them
         missing = [p for p in patterns if not (taken[p] or p.endswith(STATEMENTS) or taken.get(p + STATEMENTS))]
-        said = [text for text in unmatched(model, patterns, []) if any(text.startswith(f"--lines {p!r}:") for p in missing)]
-        return [plain(text) for text in said]
+        messages = [text for text in unmatched(model, patterns, []) if any(text.startswith(f"--lines {p!r}:") for p in missing)]
+        return [plain(text) for text in messages]
     except Error:
-        return []  # the result says what is wrong with it
+        return []  # displaying the result reports the error

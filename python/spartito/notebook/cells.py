@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells that begin with a line of ours. The shell runs the rest itself, as it runs any cell: the line is taken out before, the
-measurement begins in the shell's event pre_run_cell and ends in post_run_cell."""
+"""Cells whose first line is %%spartito or another marker. The input transformer transform() removes that line, so the shell runs
+the other lines like any cell. The shell's event pre_run_cell prepares the measurement, post_run_cell ends it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from types import coroutine
 
 from spartito import _measure
 from spartito.notebook import celloptions
-from spartito.notebook.measuring import NotMeasured, Request, Unit, tell
+from spartito.notebook.measuring import NotMeasured, Request, Unit, print_note
 from spartito.options.table import Usage
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Marker:
-    """What a cell's first line `%%NAME line` means."""
+    """The callbacks for cells whose first line is `%%NAME …`, see mark()."""
 
     def __init__(self, request: Callable[[str, str], Request | None], check: Callable[[str], str | None] | None) -> None:
         self.request = request
@@ -39,11 +39,13 @@ line_magics: list[str] = []  # names of line magics, for suggestions; magics.loa
 
 
 def mark(name: str, request: Callable[[str, str], Request | None], check: Callable[[str], str | None] | None = None) -> None:
-    """Cells that begin with `%%name` run without that line, measured as request(rest of the line, whole cell) says; None:
-    unmeasured. It is called once, when the cell is run, and may raise NotMeasured.
+    """From here on, cells that begin with `%%name` run without that line and are measured.
 
-    check(rest of the line) has no effects, as shells also ask it about cells that are being typed. It returns a text to print
-    instead of running the cell, or None, and raises Usage where the line cannot be understood: the cell fails with that."""
+    request(rest of the line, whole cell) returns what to measure and how; None: run the cell unmeasured. It is called once, when
+    the cell is run, and may raise NotMeasured.
+
+    check(rest of the line) must have no side effects, as shells also call it while a cell is being typed. It returns a text to
+    print instead of running the cell, or None. If it raises Usage, the cell fails with that message."""
     _markers[name] = Marker(request, check)
 
 
@@ -52,14 +54,14 @@ def unmark(name: str) -> None:
 
 
 def refuse(text: str) -> None:
-    """In the place of a cell that is not run."""
+    """Called instead of the code of a cell whose options are invalid."""
     from IPython.core.error import UsageError
 
     raise UsageError(text)
 
 
 def show(text: str) -> None:
-    """In the place of a cell that is answered."""
+    """Called instead of the code of a cell whose options ask for a text such as --help."""
     print(text)
 
 
@@ -73,7 +75,7 @@ def _marked(line: str) -> tuple[Marker, str] | None:
 
 
 def _checked(marker: Marker, line: str) -> tuple[str, str]:
-    """What is to be called instead of running the cell, and with which text; "": it is run."""
+    """The function ("refuse" or "show") to call instead of the cell's code, and its text; "": the cell is run."""
     try:
         text = marker.check(line) if marker.check else None
     except Usage as e:
@@ -82,7 +84,7 @@ def _checked(marker: Marker, line: str) -> tuple[str, str]:
 
 
 def _within_a_magic() -> bool:
-    """Whether the lines are those of a magic such as %%time, which compiles them itself: no event of the shell tells of them."""
+    """Whether the lines belong to a magic such as %%time, which compiles them itself, so the shell sends no event for them."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != "run_cell_magic":
         frame = frame.f_back
@@ -90,7 +92,8 @@ def _within_a_magic() -> bool:
 
 
 def transform(lines: list[str]) -> list[str]:
-    """Takes the line out; the lines below it keep their numbers, unless the next one is a magic for a whole cell too."""
+    """Removes the marker line of a cell. A blank line replaces it, so the lines below keep their numbers, unless the next line is a
+    cell magic, too, which must be the first line."""
     found = _marked(lines[0]) if lines else None
     if not found:
         return lines
@@ -103,8 +106,8 @@ def transform(lines: list[str]) -> list[str]:
 
 
 def number_of(shell: Any) -> int:
-    """Of the cell that is about to run, or that runs. Some versions of IPython count before they tell, others after; the result
-    that they fill in has it in all of them."""
+    """The number of the current cell, or of the one about to run. Some versions of IPython increase shell.execution_count before
+    pre_run_cell, others after it. The variable `result` of run_cell_async has the right number in all of them."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "run_cell_async":
@@ -117,7 +120,7 @@ def number_of(shell: Any) -> int:
 
 
 def _depth() -> int:
-    """How many cells run now, one within the other: %%capture and the like have the shell run a cell of theirs."""
+    """The number of cells that run now, nested in each other: magics such as %%capture make the shell run a cell within a cell."""
     from IPython.core.interactiveshell import InteractiveShell
 
     own = InteractiveShell.run_cell_async.__code__
@@ -129,9 +132,9 @@ def _depth() -> int:
     return depth
 
 
-def _apart(name: str, function: Callable[..., Any], cells: Cells | None = None) -> Callable[..., Any]:
-    """The function as a region of that name, in which no functions are recorded. cells: it stands in the cell that runs then,
-    and not in the line that calls it."""
+def _as_region(name: str, function: Callable[..., Any], cells: Cells | None = None) -> Callable[..., Any]:
+    """The function wrapped in a region of that name, in which no functions are recorded. cells: the region's source location is the
+    first line of the current cell, instead of the line that calls the function."""
 
     def within(*args: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
@@ -150,8 +153,8 @@ def _apart(name: str, function: Callable[..., Any], cells: Cells | None = None) 
 
 @coroutine
 def _awaiting(running: Coroutine[Any, Any, Any], place: str) -> Generator[Any, Any, Any]:
-    """Runs it as `await` does. While it waits, the kernel's loop runs whatever else there is: the region `await` in the file
-    `place`."""
+    """Runs the coroutine as `await` does. While it is suspended, the kernel's event loop runs other tasks; that time is in the
+    region `await`, whose source location is the first line of the file `place`."""
     step: Callable[[Any], Any] = running.send
     given: Any = None
     while True:
@@ -170,18 +173,18 @@ def _awaiting(running: Coroutine[Any, Any, Any], place: str) -> Generator[Any, A
 
 
 class Cells:
-    """Those of one shell."""
+    """The state of one shell: current measurement and results."""
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.number = number_of(shell)  # of the cell that runs now, or ran last
-        self.unit: Unit | None = None  # of the cell that runs now
-        self.lasting: Unit | None = None  # over several cells
-        self.results: dict[int, str] = {}  # directories, by the number of the cell
-        self.order: list[str] = []  # the same, as they came
-        self._replaced: list[tuple[Any, Any, Any]] = []  # run_code, showtraceback, displayhook that were in the place of ours
-        self._statements: list[Unit] = []  # of %spartito, to be shown behind the cell's value
-        self._between = False  # lasting waits for the next cell's code
+        self.number = number_of(shell)  # of the current cell, or of the last one
+        self.unit: Unit | None = None  # measurement of the current cell
+        self.lasting: Unit | None = None  # measurement of several cells, see %spartito_start
+        self.results: dict[int, str] = {}  # number of a cell: directory of its result
+        self.order: list[str] = []  # the directories of all results, oldest first
+        self._replaced: list[tuple[Any, Any, Any]] = []  # the shell's run_code, showtraceback, displayhook before watch()
+        self._statements: list[Unit] = []  # measurements by %spartito whose results are shown after the cell's value
+        self._between = False  # `lasting` is paused until the next cell's code begins
 
     # ---- events of the shell
 
@@ -190,17 +193,17 @@ class Cells:
             return
         self.number = number_of(self.shell)
         if self.unit and self.unit.thread == threading.get_ident():
-            self.finish()  # its end was never told
+            self.finish()  # the shell sent no post_run_cell for that cell
         found = self._found(info.raw_cell)
         if self.lasting:
             if found and not _checked(*found)[0]:
-                tell(f"{self.lasting.name} is being measured, and this cell with it; %spartito_stop ends that")
+                print_note(f"{self.lasting.name} is being measured, and this cell with it; %spartito_stop ends that")
             return
         if found and self.unit is None:
             self.start(found[0].request, found[1], info.raw_cell)
 
     def _found(self, raw_cell: str) -> tuple[Marker, str] | None:
-        """What transform() has found in the cell: after blank lines, indentation and prompts were taken away."""
+        """The marker that transform() has found in the cell: in the first line without blank lines, indentation and prompts."""
         if "%%" not in raw_cell:
             return None
         lines = (raw_cell + "\n").splitlines(keepends=True)
@@ -213,7 +216,8 @@ class Cells:
         return _marked(lines[0]) if lines else None
 
     def start(self, request: Callable[[str, str], Request | None], line: str, raw_cell: str) -> None:
-        """Has the cell that is about to run measured, from where its code begins: there may be none that can run."""
+        """Prepares the measurement of the cell that is about to run. The cell's code begins it, as a cell may have no valid
+        code."""
         try:
             wanted = request(line, raw_cell)
         except Usage:
@@ -226,13 +230,13 @@ class Cells:
             self.watch()
 
     def _not_measured(self, why: NotMeasured) -> None:
-        tell(f"In[{self.number}] is not measured: {why}")
+        print_note(f"In[{self.number}] is not measured: {why}")
 
     def _code_begins(self) -> None:
-        """What the shell did with the cell before is not the cell's."""
+        """Begins or resumes the measurement: what the shell does before the cell's code runs is not measured."""
         try:
             if self.lasting:
-                self._goes_on()
+                self._resume_lasting()
             elif self.unit and not self.unit.begun:
                 self.unit.begin()
         except NotMeasured as e:
@@ -247,14 +251,14 @@ class Cells:
             self.deliver(unit)
         if self.unit and self.unit.thread == threading.get_ident():
             if not self.unit.begun and not getattr(result, "error_before_exec", None):
-                tell(f"In[{self.number}] is not measured: there is no code below its first line")
+                print_note(f"In[{self.number}] is not measured: there is no code below its first line")
             self.finish()
         elif self.lasting:
-            self._waits()
+            self._pause_lasting()
         _suggest(getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None))
 
     def finish(self) -> None:
-        """Ends what is measured of this cell, and shows it."""
+        """Ends the measurement of the current cell and shows its result."""
         unit, self.unit = self.unit, None
         self.unwatch()
         if unit and unit.begun:
@@ -263,17 +267,17 @@ class Cells:
 
     # ---- several cells
 
-    def _goes_on(self) -> None:
+    def _resume_lasting(self) -> None:
         if not self.lasting or not self._between:
             return
         self._between = False
-        self.lasting.go_on(f"In[{self.number}]")
+        self.lasting.resume(f"In[{self.number}]")
 
-    def _waits(self) -> None:
+    def _pause_lasting(self) -> None:
         if not self.lasting or self._between:
             return
         self._between = True
-        self.lasting.wait()
+        self.lasting.pause()
 
     def end_lasting(self) -> None:
         unit, self.lasting = self.lasting, None
@@ -288,14 +292,14 @@ class Cells:
     # ---- the shell's own functions are left out
 
     def watch(self) -> None:
-        """From here on the functions of a thread are recorded while it runs code of a cell. What shows the value of its last
-        expression, and what shows an exception, are regions of their own, neither the cell's code nor the shell's functions."""
+        """From here on, functions of a thread are recorded while it runs code of a cell. The functions of the shell that display
+        the value of the last expression and tracebacks become the regions `display` and `traceback`."""
         shell = self.shell
         own, display = shell.run_code, shell.display_trap.hook
 
         async def run_code(code: CodeType, *args: Any, **keywords: Any) -> Any:
             self._code_begins()
-            within = _measure.thread_functions(False)  # another cell's code
+            within = _measure.thread_functions(False)  # True: this cell runs within another cell's code
             name_code(shell, code, self.number)
             _measure.thread_functions(True)
             try:
@@ -306,8 +310,8 @@ class Cells:
 
         self._replaced.append((shell.__dict__.get("run_code"), shell.__dict__.get("showtraceback"), display))
         shell.__dict__["run_code"] = run_code
-        shell.__dict__["showtraceback"] = _apart("traceback", shell.showtraceback, self)
-        shell.display_trap.hook = _apart("display", display)
+        shell.__dict__["showtraceback"] = _as_region("traceback", shell.showtraceback, self)
+        shell.display_trap.hook = _as_region("display", display)
 
     def unwatch(self) -> None:
         for run_code, showtraceback, display in reversed(self._replaced):
@@ -322,14 +326,14 @@ class Cells:
     # ---- results
 
     def note(self, name: str, directory: str) -> None:
-        """A result, under the numbers of the cells that its name tells."""
+        """Adds a result under the numbers of all cells in its name, such as In[3] to In[5]."""
         numbers = [int(number) for number in re.findall(r"In\[(\d+)\]", name)]
         if numbers:
             self.results.update((n, directory) for n in range(numbers[0], numbers[-1] + 1))
         self.order.append(directory)
 
     def deliver_later(self, unit: Unit) -> None:
-        """The same below all that the cell shows."""
+        """Shows the result of a unit below all output of the current cell."""
         if _depth():
             self._statements.append(unit)
         else:
@@ -339,7 +343,7 @@ class Cells:
         """Shows the result of a unit that has ended."""
         self.note(unit.name, unit.directory)
         for text in (*celloptions.without_lines(unit.directory, unit.request.settings, unit.request.lines_only), *unit.remarks):
-            tell(text)
+            print_note(text)
         if unit.request.done:
             unit.request.done(unit)
         elif not unit.request.quiet:
@@ -350,41 +354,42 @@ class Cells:
             display(Result(unit.directory))
 
 
-OURS = re.compile(r"(Cell|Line) magic (?:function )?`(%%?)(\w+)`")
+UNKNOWN_MAGIC = re.compile(r"(Cell|Line) magic (?:function )?`(%%?)(\w+)`")
 
 
 def _suggest(error: object) -> None:
-    """What a magic that does not exist was meant to be."""
-    found = OURS.search(str(error)) if type(error).__name__ == "UsageError" and "not found" in str(error) else None
+    """Suggests a magic of Spartito with a similar name if the error is about a magic that does not exist."""
+    found = UNKNOWN_MAGIC.search(str(error)) if type(error).__name__ == "UsageError" and "not found" in str(error) else None
     if not found:
         return
     cell = found[1] == "Cell"
     if not cell and found[2] == "%%" and found[3] in _markers:
-        tell(f"%%{found[3]}: {FIRST}")
+        print_note(f"%%{found[3]}: {FIRST}")
         return
     near = difflib.get_close_matches(found[3], [*_markers] if cell else line_magics, 1, 0.6)
     if near and near[0] != found[3]:
-        tell(f"did you mean {found[2]}{near[0]}?")
+        print_note(f"did you mean {found[2]}{near[0]}?")
 
 
-# what %%time compiles its cell as
+# file names with which %%time compiles its cell
 TIMED = ("<timed exec>", "<timed eval>")
-_other_numbers: dict[str, int] = {}  # than the shell has for files of code; negative: it only calls a magic
+# file name of code: cell number, where it differs from the shell's; negative: the code only calls a cell magic such as %%time
+_other_numbers: dict[str, int] = {}
 
 
 def _numbers(shell: Any) -> dict[str, int]:
-    """Of cells, by the files that the shell compiles them as."""
+    """The shell's table from the file name of a compiled cell to the cell's number."""
     found = getattr(shell.compile, "_filename_map", None)
     return found if isinstance(found, dict) else {}
 
 
 def names(shell: Any) -> None:
-    """From here on functions are named after the cell that defined them."""
+    """Makes the recorder name functions after the cell that defines them, from here on."""
     _measure.cells({**_numbers(shell), **_other_numbers})
 
 
 def _cell_of_magic(file: str) -> str | None:
-    """The text that a magic such as %%time is given, if that is all that the code in this file does."""
+    """The text that the code in this file passes to a cell magic such as %%time, if the code does nothing else."""
     import ast
 
     text = "".join(linecache.getlines(file)).strip()
@@ -399,8 +404,8 @@ def _cell_of_magic(file: str) -> str | None:
 
 
 def name_code(shell: Any, code: CodeType, number: int) -> None:
-    """Code of the cell of that number. What a magic has the shell run has the number of another cell there, or none; it is of this
-    one, and its text is the cell's."""
+    """Assigns code to the cell of that number. If a magic makes the shell run code, the shell has another number for it, or none.
+    Such code belongs to the cell that called the magic, and so does its source text."""
     file = code.co_filename
     below = _cell_of_magic(file)
     for name in TIMED:
@@ -417,19 +422,20 @@ current: Cells | None = None
 
 
 def at_exit() -> None:
-    """What is still being measured becomes whole."""
+    """Ends a measurement over several cells, so its experiment is complete."""
     if current and current.lasting:
         current.end_lasting()
 
 
-def _servants_now() -> None:
-    """A kernel starts one more thread with the first large output, as results are; better now than within a measured cell."""
+def _start_garbage_thread() -> None:
+    """Starts the garbage thread of ZeroMQ. Otherwise the first large output, such as a result, would start it, maybe within a
+    measured cell."""
     found = getattr(sys.modules.get("zmq.utils.garbage"), "gc", None)
     try:
         if found is not None and not found.is_alive():
             found.start()
     except Exception:
-        pass  # another zmq than those known: it starts when it does
+        pass  # an unknown version of pyzmq: the thread starts later
 
 
 def load(shell: Any) -> None:
@@ -442,8 +448,8 @@ def load(shell: Any) -> None:
     shell.events.register("post_run_cell", current.after)
     names(shell)
     _measure.before_mpi()
-    _servants_now()
-    import_module("spartito.notebook.result")  # now, as the first result must not wait for it
+    _start_garbage_thread()
+    import_module("spartito.notebook.result")  # the import takes long; do not delay the first result by it
     atexit.register(at_exit)
 
 

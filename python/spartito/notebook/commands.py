@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The magics with a name behind spartito_: measuring over several cells, and what is done with results."""
+"""The %spartito_… magics: measure over several cells, show, compare and save results, set defaults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 
 from spartito.base.messages import Refused
 from spartito.notebook import celloptions, cells
-from spartito.notebook.measuring import NotMeasured, Unit, tell
+from spartito.notebook.measuring import NotMeasured, Unit, print_note
 from spartito.options import reports
 from spartito.options.kinds import Topic, option_lines
 from spartito.options.table import COMPENSATE, Command, Option, Usage, find_command, parse
@@ -29,13 +29,13 @@ def _command(
 
 
 def _of(name: str, *without: str) -> tuple[Option, ...]:
-    """The options of a command of the command line."""
+    """The options of a command of the command line, except those of the names `without`."""
     command = find_command(name)
     assert command
     return tuple(o for o in command.own_options if o.dest not in without)
 
 
-PER_CELL = ("output", "quiet", celloptions.ALONE.dest)  # what cannot be the same for all cells of a session
+PER_CELL = ("output", "quiet", celloptions.ALONE.dest)  # options that cannot be a default for all cells of a session
 _CELL = "N is the number of a cell, its directory's path, or left out: the cell measured last."
 COMMANDS = {
     command.name: command
@@ -98,7 +98,7 @@ def usage_error(text: str) -> Exception:
 
 
 def run(name: str, line: str) -> Any:
-    """The magic of that name. UsageError, which IPython shows as one line: what is wrong."""
+    """Runs the magic of that name. Errors become a UsageError, which IPython shows as one line."""
     from spartito._analyse import Error
 
     command = COMMANDS[name]
@@ -115,12 +115,12 @@ def run(name: str, line: str) -> Any:
 
 
 def _in_magics(text: str) -> str:
-    """What a sentence says to type, as it is typed in a notebook."""
+    """Replaces command lines in a message by the magics for the same."""
     return re.sub(r"`spartito (report|view|diff)\b", r"`%spartito_\1", text.replace("`spartito run ", "`%%spartito "))
 
 
 def documentation(command: Command) -> str:
-    """For `?` and --help."""
+    """The text for `?` and --help."""
     from textwrap import fill
 
     lines = [command.usage, "", fill(command.details, 80)]
@@ -136,7 +136,7 @@ def _here() -> cells.Cells:
 
 def _nothing(operands: list[str]) -> None:
     if operands:
-        raise Usage(f"unexpected {operands[0]!r}: it takes options alone")
+        raise Usage(f"unexpected {operands[0]!r}: only options are allowed")
 
 
 # ---- several cells
@@ -149,9 +149,9 @@ def _start(values: dict[str, object], operands: list[str]) -> None:
         raise Usage(f"{here.lasting.name} is being measured already; %spartito_stop ends it")
     if here.unit:
         raise Usage("this cell is being measured already")
-    request, said = celloptions.request(values, f"In[{here.number}]")
-    for text in said:
-        tell(text)
+    request, notes = celloptions.request(values, f"In[{here.number}]")
+    for text in notes:
+        print_note(text)
     unit = Unit(request)
     unit.begin()
     here.lasting = unit
@@ -173,7 +173,7 @@ def _stop(values: dict[str, object], operands: list[str]) -> None:
 
 
 def find(word: str) -> str:
-    """The directory of a result: of cell 7 or In[7], or at a path. Usage: there is none."""
+    """The directory of a result. word: the number of a cell as 7 or In[7], or a path. Usage: there is no such result."""
     results = _here().results
     number = re.fullmatch(r"(?:In\[)?(\d+)\]?", word)
     if number:
@@ -189,13 +189,13 @@ def find(word: str) -> str:
 
 
 def _latest() -> list[str]:
-    """Directories of results, the newest last."""
+    """The directories of all results of this session without duplicates, newest last."""
     return list(dict.fromkeys(_here().order))
 
 
 def _chosen(operands: list[str]) -> str:
     if len(operands) > 1:
-        raise Usage(f"unexpected {operands[1]!r}: it takes one cell")
+        raise Usage(f"unexpected {operands[1]!r}: only one cell is allowed")
     if operands:
         return find(operands[0])
     known = _latest()
@@ -209,7 +209,7 @@ def _result(directory: str, compensate: bool = False) -> Result:
     from spartito.notebook.result import Result
 
     result = Result(directory, compensate=compensate)
-    result.title  # noqa: B018  # read now, as IPython makes a text of what fails while it is shown
+    result.title  # noqa: B018  # read the result now: IPython would print an error that occurs during display as a traceback
     return result
 
 
@@ -233,7 +233,7 @@ def _view(values: dict[str, object], operands: list[str]) -> Page:
 
 def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
     if len(operands) not in (0, 2):
-        raise Usage("it takes two cells, the earlier one first")
+        raise Usage("two cells are needed, the earlier one first")
     both = [find(word) for word in operands] or _latest()[-2:]
     if len(both) < 2:
         raise Usage("only one cell was measured in this session" if both else "nothing was measured in this session")
@@ -247,7 +247,7 @@ def _diff(values: dict[str, object], operands: list[str]) -> Comparison | None:
 
 def _save(values: dict[str, object], operands: list[str]) -> None:
     if not 1 <= len(operands) <= 2:
-        raise Usage("it takes a name, and before it the cell if it is not the last: %spartito_save 7 baseline")
+        raise Usage("a name is needed, and before it the cell if it is not the last one: %spartito_save 7 baseline")
     print(_result(_chosen(operands[:-1])).save(operands[-1]))
 
 

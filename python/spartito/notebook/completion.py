@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the Tab key offers in lines of our magics, from the same table of options as the command line's completion."""
+"""Tab completion in lines of Spartito's magics, from the same table of options as the command line's completion."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from spartito.options.table import Command, Option
 
-NUMBERED = ("spartito_report", "spartito_view", "spartito_diff", "spartito_save")  # take cells that were measured
+NUMBERED = ("spartito_report", "spartito_view", "spartito_diff", "spartito_save")  # magics whose argument is a measured cell
 
 
 def _values(option: Option) -> list[str]:
-    """What an option takes, where that is a known list."""
+    """The possible values of an option; empty if there is no fixed list."""
     if option.choices:
         return list(option.choices)
     if option.complete == "formats":
@@ -38,7 +38,7 @@ def _values(option: Option) -> list[str]:
 
 
 def offers(command: Command, line: str, word: str) -> list[str]:
-    """What may stand in the place of `word` at the end of `line`."""
+    """The words that can replace `word`, the unfinished one at the end of `line`."""
     before = line[: len(line) - len(word)].split() if word else line.split()
     option = command.find(before[-1].rstrip("=")) if before else None
     if option and option.kind != "flag":
@@ -57,18 +57,17 @@ def _command_of(line: str) -> Command | None:
 
 
 def complete(shell: Any, event: Any) -> list[str]:
-    """IPython's hook complete_command. Where it offers nothing, Python's names are offered, which a statement is made of."""
+    """IPython's hook complete_command. If the result is empty, IPython completes Python names, which a statement needs."""
     line: str = event.text_until_cursor
     command = _command_of(line)
     if not command:
         return []
-    # a list of values: those after the last comma
-    word: str = event.symbol
+    word: str = event.symbol  # in a list of values: the text after the last comma
     return [text for text in offers(command, line, word) if text.startswith(word)]
 
 
 def matcher(context: Any) -> dict[str, Any]:
-    """The same for IPython 8.6 and newer, which asks for more than the words: whether Python's names are offered beside them."""
+    """The same for IPython 8.6 and later. "suppress": IPython offers no Python names beside the words."""
     from IPython.core.completer import SimpleCompletion
 
     line: str = context.text_until_cursor

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands below a cell: a document in a frame of its own, with script, style and data in it.
+"""The output below a measured cell: an iframe whose document contains script, style and data.
 
-The frame may run scripts and nothing else: it has an origin of its own, so it reaches neither the notebook nor its storage, and its
-policy lets it ask nobody for anything. It is a part of the notebook's file, once for each measured cell, so it holds what its views
-show, and at most LIMIT where no more is asked for; script and style are in it deflated, which unpack.js undoes.
+The iframe is sandboxed: it may run scripts, but has a separate origin, so it can read neither the notebook nor its storage. Its
+content security policy forbids all network access. The notebook's file contains one such frame for each measured cell. So a frame
+holds only the data that its views show, by default at most LIMIT bytes. Script and style are compressed; unpack.js inflates them.
 
-Beside it stands the same as a table, for where frames and styles are taken out of outputs."""
+The output also has the result as a plain table, for programs that remove frames and styles from outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from functools import lru_cache
 from spartito.base.messages import Refused
 from spartito.base.text import count, name, size
 from spartito.view import locks, memory, onefile, page, payload
-from spartito.view.packing import FEWER, LEAST_PATHS, Packing, element
+from spartito.view.packing import FEWER, MIN_PATHS, Packing, element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,41 +24,44 @@ if TYPE_CHECKING:
 
     from spartito.view.kinds import Experiment
 
-# bytes of all that is put into the notebook, to whose file each measured cell adds as much; and where nothing fits into that
-LIMIT, MOST_BYTES = 100_000, 5 << 20
-# Classes by which JupyterLab, nbconvert and Bootstrap hide elements. A trusted notebook keeps the style, which shows the frame all
-# the same and hides the table. One that is not trusted loses style and frame; the table is left. Where --sanitize-html of nbconvert
-# makes text of both, that text is hidden. The page may also show a trusted notebook, so a table is hidden only beside a frame.
+# bytes of a cell's output in the notebook's file: by default, and for a result that does not fit into the default
+LIMIT, MAX_BYTES = 100_000, 5 << 20
+# Classes that JupyterLab, nbconvert and Bootstrap hide. A trusted notebook keeps STYLE, which shows the frame despite these classes
+# and hides the table. A notebook that is not trusted loses style and frame, and shows the table. nbconvert --sanitize-html turns
+# style and frame into text, which these classes hide. One page may show outputs of both kinds, so STYLE hides a table only beside
+# a frame.
 HIDDEN = ("lm-Widget", "lm-mod-hidden", "hidden")
-# scripts and styles in a frame take its color-scheme for the system's
+# Scripts and styles in a frame take the frame's color-scheme for the system's.
 STYLE = (
     f"<style>.spartito-frame.{'.'.join(HIDDEN)}{{display:block!important}}"
     ".spartito-frame:has(iframe)+.spartito-table{display:none}"
     '[data-jp-theme-light="false"] .spartito-frame iframe,.vscode-dark .spartito-frame iframe{color-scheme:dark}'
     '[data-jp-theme-light="true"] .spartito-frame iframe,.vscode-light .spartito-frame iframe{color-scheme:light}</style>'
 )
-EFFORT, ALL_EFFORT = 3, 9  # of zlib: half the time of its usual one for a few percent more; for what is packed once
-MANY = 64  # threads, processes
-PART = 0.6  # of the room, for memory, waits or lines where they were asked for
-WORDS = 1500  # bytes, for what is said of what a frame does not hold
-SOURCE = 0.05  # of the time: files of the library in which there is less are not in every notebook
-PATHS = (20_000, 10_000, 5_000, 2_000, LEAST_PATHS)  # with the most time; more cannot be told apart in a frame of that width
-MUCH = 0.02  # of the time: levels of calls that are in sight at once
-# pixels: what is around a view, a level of the icicle (viewer/src/views/icicle.tsx), and the height in which a table is of use
-AROUND, LEVEL, LEAST, MOST = 104, 19, 284, 504
-TALL = 560  # of the views of memory and of waits: a picture above a table
-LINE, LETTERS = 18, 110  # pixels of a line of words, and how many letters it has in a notebook of usual width
+# zlib levels: for data, which needs half the time of the default level and few percent more bytes; for script and style, which are
+# compressed once
+EFFORT, BEST_EFFORT = 3, 9
+FULL_DETAIL = 64  # threads or processes above which a frame has only their names
+PART = 0.6  # fraction of the remaining bytes that each of memory, waits and lines may use if recorded
+WORDS = 1500  # bytes reserved for the notes about omitted data
+SOURCE = 0.05  # fraction of the time that a library file needs for its source text to be included
+PATHS = (20_000, 10_000, 5_000, 2_000, MIN_PATHS)  # numbers of call paths to try; a frame is too narrow to show more
+VISIBLE_SHARE = 0.02  # fraction of the time that a call level needs to be visible without scrolling
+# pixels: the height around a view, of a level of the icicle (viewer/src/views/icicle.tsx), the smallest and largest view
+AROUND, LEVEL, MIN_VIEW, MAX_VIEW = 104, 19, 284, 504
+TALL = 560  # pixels of the memory view and the wait views: a picture above a table
+LINE, LETTERS = 18, 110  # pixels of a line of text, and its letters in a notebook of usual width
 
 
 def attribute(text: str) -> str:
-    """For an attribute in apostrophes, of which code has fewer than quotation marks."""
+    """Escapes text for an attribute in apostrophes. Code has fewer apostrophes than quotation marks."""
     return text.replace("&", "&amp;").replace("'", "&#39;")
 
 
 @lru_cache(maxsize=2)
 def _around(more: bool) -> tuple[str, str, int]:
-    """What is the same in all frames, before and after the data, and its bytes. more: with the views that only some have. Refused:
-    this Spartito has no viewer."""
+    """The text before and after the data, which is the same in all frames, and its bytes. more: with the views that only results
+    with memory, waits and the like need. Refused: this Spartito was built without the viewer."""
     which = "cellmore" if more else "cell"
     unpack, script, style = onefile.inline("unpack.js"), page.asset(which + ".js"), page.asset(which + ".css")
     policy = onefile.policy([unpack, script.decode()], style.decode())
@@ -66,29 +69,30 @@ def _around(more: bool) -> tuple[str, str, int]:
         f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<title>Spartito</title>\n</head>\n<body>\n<div id="app"></div>\n{page.NO_SCRIPT}'
     )
-    packed = "".join(element("data-element", name, data, ALL_EFFORT) for name, data in (("style", style), ("script", script)))
+    packed = "".join(element("data-element", name, data, BEST_EFFORT) for name, data in (("style", style), ("script", script)))
     both = attribute(begin), attribute(f"{packed}<script>{unpack}</script>\n</body>\n</html>\n")
     return *both, sum(len(part.encode()) for part in both)
 
 
 def _depth(experiment: Experiment) -> int:
-    """Levels of calls in which there is much time: imports are deep, and seldom what one looks for."""
-    meta, tree = payload.unpack(experiment.get("tree", {"limit": str(LEAST_PATHS)}))
+    """The number of call levels with at least VISIBLE_SHARE of the time. Deeper levels are mostly of imports, which matter
+    little."""
+    meta, tree = payload.unpack(experiment.get("tree", {"limit": str(MIN_PATHS)}))
     levels: list[int] = []
     for parent in tree["parent"]:
         levels.append(1 if parent == payload.NONE else levels[parent] + 1)
-    return max((level for level, incl in zip(levels, tree["incl"]) if incl >= MUCH * meta["total"]), default=0)
+    return max((level for level, incl in zip(levels, tree["incl"]) if incl >= VISIBLE_SHARE * meta["total"]), default=0)
 
 
 def _source_lines(experiment: Experiment) -> int:
-    """Of the function with the most time in its lines."""
+    """The number of source lines of the function with the most time in its lines."""
     first = max(experiment.model.lines(), key=lambda f: float(f["excl"] + f["callees"]))
     numbers = [line[0] for line in first["lines"]]
     return int(max(numbers) - min(first["line"], *numbers) + 2)
 
 
 def _words(experiment: Experiment, facts: dict[str, Any]) -> int:
-    """Lines of words above the view, as viewer/src/cell.tsx has them."""
+    """The number of text lines above the view, as viewer/src/cell.tsx writes them."""
     if not facts["has"]["compare"]:
         return _lines(" ".join(facts["sentences"]))
     compared = payload.unpack(experiment.get("compare", {}))[0]
@@ -103,23 +107,23 @@ def _lines(text: str) -> int:
 
 
 def _height(experiment: Experiment) -> int:
-    """Pixels: as the view needs that it opens with, as viewer/src/cell.tsx chooses it."""
+    """The height in pixels that the first view needs, which viewer/src/cell.tsx chooses."""
     facts = experiment.facts()
     has = facts["has"]
     if not has["compare"] and any(has[what] for what in page.CELL_MORE):
         view = TALL
     else:
         rows = _source_lines(experiment) if has["lines"] and not has["compare"] else _depth(experiment)
-        view = min(max(AROUND + LEVEL * rows, LEAST), MOST)
+        view = min(max(AROUND + LEVEL * rows, MIN_VIEW), MAX_VIEW)
     return view + LINE * _words(experiment, facts)
 
 
 def _light(facts: dict[str, Any]) -> dict[str, Any]:
-    """Of very many threads and processes a frame names those that its tables speak of, and shows nothing else."""
+    """The facts without times of threads and processes if there are more than FULL_DETAIL: the tables only need their names."""
     light = dict(facts)
-    if len(facts["locations"]) > MANY:
+    if len(facts["locations"]) > FULL_DETAIL:
         light["locations"] = [{**at, "begin": 0, "end": 0, "mpi": 0, "busy": int(at["busy"] > 0)} for at in facts["locations"]]
-    if len(facts["processes"]) > MANY:
+    if len(facts["processes"]) > FULL_DETAIL:
         light["processes"] = [{**p, "begin": 0, "end": 0, "command": ""} for p in facts["processes"]]
     return light
 
@@ -131,10 +135,11 @@ def _fewer_functions(
 
 
 def _fill(packing: Packing) -> set[str]:
-    """What was asked for, and what the frame cannot be without; the files whose source it is to have. Refused: there is no room."""
+    """Adds the optional recorded data and the data that every frame needs. Returns the files whose source must be included.
+    Refused: the data does not fit."""
     has = packing.facts["has"]
     packing.facts = _light(packing.facts)
-    packing.keep_room(WORDS, 1)
+    packing.reserve_facts(WORDS, 1)
     least = packing.least(FEWER[-1])
 
     def part() -> float:
@@ -152,7 +157,7 @@ def _fill(packing: Packing) -> set[str]:
         if found and len(lines) < there:
             packing.pruned.append(f"Of {count(there)} functions line by line {count(len(lines))} are here; {packing.whole}.")
     packing.core(FEWER, {f["name"] for f in lines})
-    # of cells always: they are short, and nowhere else once the notebook has gone on
+    # always the source of cells: it is short, and the notebook may lose it when cells are changed
     files = {file for file in payload.unpack(packing.experiment.get("regions", {}))[0]["files"] if file.startswith("In[")}
     files.update(f["file"] for f in lines)
     if has["compare"]:
@@ -161,8 +166,8 @@ def _fill(packing: Packing) -> set[str]:
 
 
 def document(experiment: Experiment, table: str, limit: int = LIMIT) -> tuple[str, list[str]]:
-    """The element of the frame with a table in its place, of at most limit bytes, and in sentences what it does not hold. table: in
-    HTML of elements that need no trust. Refused: there is no room, or no viewer."""
+    """The HTML of frame and table, of at most limit bytes, and notes about omitted data. table: HTML of elements that sanitizers
+    keep. Refused: the result does not fit, or this Spartito was built without the viewer."""
     facts = experiment.facts()
     begin, end, constant = _around(any(facts["has"][what] for what in page.CELL_MORE))
     packing = Packing(experiment, limit, EFFORT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito.start() and spartito.measure() where a cell of a notebook calls them."""
+"""spartito.start() and spartito.measure() called by a cell of a notebook."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.notebook.measuring import Unit
 
-_told = ""  # the cell that was told last that it is measured already
+_reported = ""  # the cell for which nothing_more() has printed its note last
 
 
 def cell() -> str:
-    """The cell that runs, as the notebook shows it; "": this is no notebook. Functions are named after cells from here on."""
+    """The name of the current cell, such as In[7]; "": this is no notebook. From here on, functions are named after cells."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module and hasattr(module, "get_ipython") else None
     if not hasattr(shell, "run_cell_async"):
@@ -25,7 +25,7 @@ def cell() -> str:
 
 
 def begin(name: str, directory: str, settings: dict[str, str]) -> Unit:
-    """A measurement of what the cell does from here on. OSError: it cannot begin."""
+    """Begins to measure the rest of the cell. OSError: it cannot begin."""
     from spartito.notebook.measuring import NotMeasured, Request, Unit
 
     unit = Unit(Request(name, settings, directory))
@@ -38,23 +38,23 @@ def begin(name: str, directory: str, settings: dict[str, str]) -> Unit:
 
 
 def end(unit: Unit) -> None:
-    """With the extension loaded, its magics know the result."""
+    """Ends the measurement. If the extension is loaded, its magics can show the result."""
     unit.end()
     from spartito.notebook import cells
-    from spartito.notebook.measuring import tell
+    from spartito.notebook.measuring import print_note
 
     if cells.current:
         cells.current.note(unit.name, unit.directory)
-        tell(f"{unit.name} is measured in part, by spartito.measure(): %spartito_report shows it")
+        print_note(f"{unit.name} is measured in part, by spartito.measure(): %spartito_report shows it")
     else:
-        tell(f"{unit.name} is measured in part, by spartito.measure(), into {unit.directory}")
+        print_note(f"{unit.name} is measured in part, by spartito.measure(), into {unit.directory}")
 
 
 def nothing_more(name: str) -> None:
-    """Says once in a cell that measure() begins nothing in it."""
-    global _told
-    from spartito.notebook.measuring import tell
+    """Prints once in a cell that measure() has no effect, as the whole cell is being measured."""
+    global _reported
+    from spartito.notebook.measuring import print_note
 
-    if _told != name:
-        _told = name
-        tell(f"{name} is being measured already: spartito.measure() in it changes nothing")
+    if _reported != name:
+        _reported = name
+        print_note(f"{name} is being measured already: spartito.measure() in it has no effect")

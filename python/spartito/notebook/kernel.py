@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel of `spartito kernel install`: ipykernel with the magics, and the libraries of --io and --waits in front of all."""
+"""The kernel of `spartito kernel install`: ipykernel with Spartito's magics and the preloaded libraries of --io and --waits."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-# a notebook's directory may have any module, which is not to be found before ipykernel's and ours
+# a module in the notebook's directory must not replace one of ipykernel or Spartito
 CODE = "import sys; sys.path[:] = [p for p in sys.path if p]; from spartito.notebook.kernel import main; main()"
-# what LD_PRELOAD was before: with it the process is started a second time, as the dynamic linker reads it only then
+# LD_PRELOAD before _again() changed it. The kernel executes itself a second time, as the dynamic linker reads LD_PRELOAD at exec.
 BEFORE = "SPARTITO_KERNEL_PRELOAD"
-MEMORY = "SPARTITO_KERNEL_MEMORY"  # set: with the library of --memory-profile in front, too
-MARK = "spartito.notebook.kernel"  # in the command line of kernels that are ours
+MEMORY = "SPARTITO_KERNEL_MEMORY"  # set: the library of --memory-profile is preloaded, too
+MARK = "spartito.notebook.kernel"  # in kernel.json of the kernels that `spartito kernel install` has made
 
 
 def specification(display: str, options: Sequence[str] = (), memory: bool = False) -> dict[str, object]:
-    """The contents of kernel.json. options: of ipykernel; memory: with the wrappers of malloc() as well."""
+    """The contents of kernel.json. options: for ipykernel. memory: preload the library of --memory-profile."""
     return {
         "argv": [sys.executable, "-c", CODE, "-f", "{connection_file}", *options],
         "display_name": display,
@@ -35,7 +35,7 @@ def specification(display: str, options: Sequence[str] = (), memory: bool = Fals
 
 
 def _manager() -> object:
-    """Refused: it is not there."""
+    """Jupyter's manager of kernel specifications. Refused: Jupyter is not installed."""
     try:
         import ipykernel  # noqa: F401
         from jupyter_client.kernelspec import KernelSpecManager
@@ -46,12 +46,12 @@ def _manager() -> object:
 
 
 def install(name: str, display: str, user: bool, prefix: str | None, options: Sequence[str] = (), memory: bool = False) -> str:
-    """Where it is now; one of that name is replaced. Refused, OSError: it cannot be written."""
+    """Installs a kernel and replaces one of the same name. Returns its directory. Refused, OSError: it cannot be written."""
     from tempfile import TemporaryDirectory
 
     manager = _manager()
     with TemporaryDirectory() as made:
-        os.chmod(made, 0o755)  # it is copied with its rights
+        os.chmod(made, 0o755)  # install_kernel_spec() copies the permissions
         with open(os.path.join(made, "kernel.json"), "w", encoding="utf-8") as f:
             json.dump(specification(display, options, memory), f, indent=1)
             f.write("\n")
@@ -63,7 +63,8 @@ def install(name: str, display: str, user: bool, prefix: str | None, options: Se
 
 
 def remove(name: str) -> str:
-    """Where it was. Refused: there is none, or it is none of ours."""
+    """Removes a kernel and returns its former directory. Refused: it does not exist, or `spartito kernel install` did not make
+    it."""
     manager = _manager()
     found = manager.find_kernel_specs().get(name)  # type: ignore[attr-defined]
     if not found:
@@ -76,7 +77,8 @@ def remove(name: str) -> str:
 
 
 def _again() -> None:
-    """Starts this process anew with the library, under the same number; comes back where that cannot be: --io will say so."""
+    """Executes this process again with the libraries preloaded. Returns only if that fails; later, --io reports the missing
+    library."""
     environment = dict(os.environ)
     environment[BEFORE] = environment.get("LD_PRELOAD", "")
     try:
@@ -94,7 +96,7 @@ def main() -> NoReturn:
     elif before:
         os.environ["LD_PRELOAD"] = before
     else:
-        os.environ.pop("LD_PRELOAD", None)  # what a cell starts is not measured
+        os.environ.pop("LD_PRELOAD", None)  # programs that cells start do not inherit the libraries
     os.environ.pop(MEMORY, None)
     from ipykernel.kernelapp import IPKernelApp
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""%%spartito and %spartito, and what the shell knows of all magics."""
+"""%%spartito and %spartito, and the registration of all magics with the shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 
 from spartito.notebook import celloptions, cells, commands, completion
 from spartito.notebook.commands import usage_error
-from spartito.notebook.measuring import NotMeasured, Request, Unit, tell
+from spartito.notebook.measuring import NotMeasured, Request, Unit, print_note
 from spartito.options.table import Usage
 
 TYPE_CHECKING = False
@@ -25,9 +25,9 @@ def request_cell(line: str, raw_cell: str) -> Request | None:
     given = celloptions.parse_options(line)
     if given.get("help"):
         return None
-    request, said = celloptions.request(given, f"In[{cells.current.number}]")
-    for text in said:
-        tell(text)
+    request, notes = celloptions.request(given, f"In[{cells.current.number}]")
+    for text in notes:
+        print_note(text)
     return request
 
 
@@ -35,7 +35,7 @@ def request_cell(line: str, raw_cell: str) -> Request | None:
 
 
 def _compiled(shell: Any, statement: str, number: int) -> tuple[CodeType | None, CodeType | None]:
-    """Code to execute, and code of the expression at the end whose value counts."""
+    """The code of the statements to execute, and the code of the last expression, whose value is the result."""
     text = shell.transform_cell(statement)
     name = shell.compile.cache(text, number, raw_code=text)
     cells.names(shell)
@@ -47,8 +47,8 @@ def _compiled(shell: Any, statement: str, number: int) -> tuple[CodeType | None,
 
 
 def run_statement(shell: Any, request: Request, run: CodeType | None, last: CodeType | None) -> Any:
-    """The value of `last`. Whatever they raise is raised as it is; the result is shown below."""
-    __tracebackhide__ = True  # of IPython
+    """Runs and measures the code; returns the value of `last`. Exceptions of the code are not caught."""
+    __tracebackhide__ = True  # IPython omits this frame from tracebacks
     assert cells.current
     unit: Unit | None = Unit(request)
     try:
@@ -56,7 +56,7 @@ def run_statement(shell: Any, request: Request, run: CodeType | None, last: Code
         unit.begin()
     except NotMeasured as e:
         unit = None
-        tell(f"not measured: {e}")
+        print_note(f"not measured: {e}")
     value = None
     try:
         if unit:
@@ -80,7 +80,7 @@ def spartito_line(shell: Any, line: str) -> Any:
             print(celloptions.help_text())
             return None
         assert cells.current
-        request, said = celloptions.request(given, f"In[{cells.current.number}]")
+        request, notes = celloptions.request(given, f"In[{cells.current.number}]")
     except Usage as e:
         raise usage_error(f"%spartito: {e}") from None
     try:
@@ -89,12 +89,12 @@ def spartito_line(shell: Any, line: str) -> Any:
         if "await" in str(e) or "async" in str(e):
             raise usage_error(NO_AWAIT) from None
         raise usage_error(f"%spartito: {e.msg}: {e.text.strip() if e.text else statement}") from None
-    for text in said:
-        tell(text)
+    for text in notes:
+        print_note(text)
     return run_statement(shell, request, run, last)
 
 
-# ---- what the shell knows of them
+# ---- registration
 
 
 def _functions(shell: Any) -> list[tuple[str, str, Callable[..., Any]]]:

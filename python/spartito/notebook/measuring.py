@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A measurement in the running kernel: of one cell, of a statement, or of several cells. Each has an experiment directory of
-its own, which is whole when end() returns."""
+"""Measurements in the running kernel: of one cell, of a statement, or of several cells. Each has a separate experiment directory,
+which is complete when end() returns."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
     from spartito.notebook.cellsampling import CellSampler
 
-FOLDER = "spartito-notebook"  # below the kernel's directory: what no option says a place for
-# whose threads are not the user's
+FOLDER = "spartito-notebook"  # in the kernel's working directory: default parent of the experiment directories
+# packages whose threads belong to the kernel and not to the user's program
 SERVANTS = ("IPython", "ipykernel", "jupyter_client", "zmq", "tornado", "debugpy", "_pydevd_bundle")
 
 
 class NotMeasured(Exception):
-    """One sentence why. The cell runs all the same."""
+    """The measurement cannot begin; the message has the reason. The cell runs unmeasured."""
 
 
 class Request:
-    """What is to be measured, and how.
+    """What to measure, and how.
 
-    name: of the region around all, and of the result: In[7]. settings: as _measure.start() takes them. directory: the
-    experiment's; if there is something in it, one with a number behind it; "": a new one in `folder`. command: as the results
-    have it. done: called with the unit after its end, instead of showing the result."""
+    name: of the outermost region and of the result, such as In[7]. settings: as _measure.start() takes them. directory: of the
+    experiment; if it is not empty, a number is appended to its name; "": a new one in `folder`. command: command line for the
+    results. done: called with the unit after its end, instead of showing the result."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Request:
         self.done = done
         self.folder = folder or FOLDER
         self.command = command or [name]
-        self.to = to  # formats to convert to at the end, beside the experiment
+        self.to = to  # formats to convert the experiment to at the end
         self.compress = compress
         self.quiet = quiet
         self.lines_only = lines_only
@@ -71,21 +71,21 @@ class Request:
 
 
 def is_servant(thread: threading.Thread) -> bool:
-    """A thread of the kernel: of its class, or of a function of its."""
-    place = type(thread).__module__
-    if place == "threading":
-        place = getattr(getattr(thread, "_target", None), "__module__", None) or ""
-    return place.split(".")[0] in SERVANTS and thread is not threading.main_thread()
+    """Whether the kernel has started the thread: its class or its function is in a module of SERVANTS."""
+    module = type(thread).__module__
+    if module == "threading":
+        module = getattr(getattr(thread, "_target", None), "__module__", None) or ""
+    return module.split(".")[0] in SERVANTS and thread is not threading.main_thread()
 
 
 def servants() -> list[int]:
-    """Native ids of the kernel's own threads."""
+    """Native ids of the threads that the kernel has started."""
     here = threading.get_ident()
     return [t.native_id for t in threading.enumerate() if t.native_id is not None and t.ident != here and is_servant(t)]
 
 
 def _messengers() -> list[int]:
-    """Native ids of the threads of ZeroMQ, which Python does not know; they run no Python, but read and write."""
+    """Native ids of the threads of ZeroMQ. They run no Python code and are unknown to Python, but do I/O."""
     found = []
     for tid in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError), open(f"/proc/self/task/{tid}/comm") as f:
@@ -95,12 +95,12 @@ def _messengers() -> list[int]:
 
 
 def leave_out_servants(settings: dict[str, str]) -> None:
-    """Those of now, and those that the shell starts later, such as the one that saves its history."""
+    """Excludes the kernel's threads: the existing ones, and those that it starts later, such as the one that saves the history."""
     _measure.leave_out(servants() + (_messengers() if settings.get("io", "0") != "0" else []), SERVANTS)
 
 
 def _directory(request: Request) -> Directory:
-    """NotMeasured: it cannot be made."""
+    """Creates the experiment directory. NotMeasured: it cannot be created."""
     label = "".join(c for c in request.name if c.isalnum() or c in "._-")
     try:
         name = f"spartito-{label}{time.strftime('-%Y%m%d-%H%M%S')}"
@@ -108,7 +108,7 @@ def _directory(request: Request) -> Directory:
     except OSError as e:
         raise NotMeasured(f"the current directory is not usable: {e.strerror}; name an absolute one with -o") from None
     for n in range(1, 1000):
-        # a cell is run again, and nothing is ever overwritten
+        # the cell may be run several times, and no result is overwritten
         directory = Directory(path if n == 1 else f"{path}-{n}", request.command, False)
         try:
             directory.create(empty=bool(request.directory))
@@ -124,12 +124,12 @@ def records_memory(settings: dict[str, str]) -> bool:
     return any(settings.get(name, "0") != "0" for name in preload.OF_MEMORY)
 
 
-class Lent:
-    """Variables by which programs that a cell starts find its measurement, as those of `spartito run` do. They are in the
-    environment for as long as something is recorded."""
+class ChildVariables:
+    """Environment variables that make Spartito measure the programs that a cell starts into the cell's experiment, as those of
+    `spartito run` do. They are set only while the cell is being measured."""
 
     def __init__(self, directory: str, settings: dict[str, str]) -> None:
-        """OSError, Refused: a library that a setting needs cannot be loaded into them."""
+        """OSError, Refused: a library that a setting needs cannot be preloaded into these programs."""
         self.values = {"SPARTITO_EXPERIMENT": directory}
         self.values.update(("SPARTITO_" + name.upper(), text) for name, text in settings.items())
         self.before: dict[str, str | None] = {}
@@ -139,12 +139,12 @@ class Lent:
         if preloaded.get("LD_PRELOAD") != os.environ.get("LD_PRELOAD"):
             self.values["LD_PRELOAD"] = preloaded["LD_PRELOAD"]
 
-    def lend(self) -> None:
+    def set(self) -> None:
         self.before = {name: os.environ.get(name) for name in self.values}
         os.environ.update(self.values)
 
-    def take_back(self) -> None:
-        """But for what the cell has changed itself."""
+    def restore(self) -> None:
+        """Restores the values before set(), except of variables that the cell has changed itself."""
         before, self.before = self.before, {}
         for name, value in before.items():
             if os.environ.get(name) == self.values[name]:
@@ -154,34 +154,35 @@ class Lent:
                     os.environ[name] = value
 
 
-_ended: set[str] = set()  # directories that nothing is to be recorded into any more, of which an interrupt may have kept some open
+# directories of ended measurements; after an interrupt within _measure.stop(), one may still be active
+_ended: set[str] = set()
 
 
-def start(directory: str, settings: dict[str, str], between: tuple[str, ...], **own: str) -> Lent:
-    """Records into the directory, as these settings say; so do programs that are started until what is returned is taken back.
-    between: filters of this process alone, which those of the settings overrule. own: settings of this process alone.
-    ValueError, OSError, Refused: why it cannot. After any exception nothing is recorded."""
+def start(directory: str, settings: dict[str, str], between: tuple[str, ...], **own: str) -> ChildVariables:
+    """Starts recording into the directory with these settings, also in programs that are started before restore() of the result.
+    between: filters of this process only; filters of the settings override them. own: settings of this process only.
+    ValueError, OSError, Refused: it cannot start, and why. After any exception nothing is recorded."""
     leave_out_servants(settings)
     if records_memory(settings):
         preload.load_heap()
-    lent = Lent(directory, settings)
+    variables = ChildVariables(directory, settings)
     celllist.write(directory)
-    _ended.discard(directory)  # of what was there before
+    _ended.discard(directory)  # an earlier experiment may have had the same path
     try:
-        lent.lend()
+        variables.set()
         filters = "\n".join(filter(None, (*between, settings.get("filter", ""))))
         _measure.start(directory, {**settings, **own, "filter": filters})
     except BaseException as e:
-        lent.take_back()
+        variables.restore()
         if not isinstance(e, (ValueError, OSError)):
             _ended.add(directory)
             _measure.stop()
         raise
-    return lent
+    return variables
 
 
 class Unit:
-    """One measurement. name, directory (its path) and request are there from the beginning."""
+    """One measurement. thread: id of the thread that created it."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -190,15 +191,15 @@ class Unit:
         self.thread = threading.get_ident()
         self.begun = False
         self._made: Directory | None = None
-        self._lent: Lent | None = None
+        self._variables: ChildVariables | None = None
         self._sampler: CellSampler | None = None
-        self._open = ""  # the region around what runs now
-        self._workers: dict[tuple[int, int], tuple[float, float]] = {}  # processes that are there already
-        self.remarks: list[str] = []  # lines about what is not in the result
+        self._open = ""  # name of the entered region of the current cell; "": none
+        self._workers: dict[tuple[int, int], tuple[float, float]] = {}  # processes that exist before, see workers.running()
+        self.remarks: list[str] = []  # notes about work that is not in the result
 
     def begin(self) -> None:
-        """Measures from here on what the calling thread begins, and all other threads of the program; functions of this thread
-        only after functions(True). NotMeasured: why it cannot."""
+        """Begins to measure the calling thread and all other threads of the program. Functions of the calling thread are recorded
+        only after functions(True). NotMeasured: the measurement cannot begin, and why."""
         if _measure.active() and _measure.experiment() in _ended:
             _measure.stop()
         if _measure.active():
@@ -206,7 +207,7 @@ class Unit:
         made = _directory(self.request)
         self._workers = workers.running()
         try:
-            lent = start(made.path, {**self.request.settings, **self._sampling(made.path)}, BETWEEN, open_frames="0")
+            variables = start(made.path, {**self.request.settings, **self._sampling(made.path)}, BETWEEN, open_frames="0")
         except BaseException as e:
             self._unsampled()
             made.remove()
@@ -216,14 +217,15 @@ class Unit:
             if text.startswith("io: "):
                 text = "--io is for kernels that were started with its library, as those of `spartito kernel install` are"
             raise NotMeasured(text) from None
-        self._made, self._lent, self.directory, self.begun = made, lent, made.path, True
+        self._made, self._variables, self.directory, self.begun = made, variables, made.path, True
         self.functions(False)
         if self._sampler:
             self._sampler.wait()
         self.enter(self.name)
 
     def _sampling(self, directory: str) -> dict[str, str]:
-        """Settings of a process that is sampled; none where it is not, or cannot be."""
+        """Starts the sampler and returns the settings that a sampled process needs; without --sample, none. ValueError: it cannot
+        be sampled."""
         request = self.request
         if not request.sample_rate:
             return {}
@@ -241,14 +243,14 @@ class Unit:
     def _unsampled(self) -> None:
         sampler, self._sampler = self._sampler, None
         if sampler and not sampler.end():
-            tell(f"{self.name}: the last samples are not written yet")
+            print_note(f"{self.name}: the last samples are not written yet")
 
     def functions(self, on: bool) -> None:
-        """Whether functions of the calling thread are recorded, as the shell's are not."""
+        """Enables or disables recording of functions in the calling thread. Functions of the shell are not recorded."""
         _measure.thread_functions(on)
 
     def enter(self, name: str) -> None:
-        """A cell begins."""
+        """Enters the region of a cell."""
         self._open = name
         _measure.region_begin(name, None, name, 1)
 
@@ -257,25 +259,25 @@ class Unit:
             _measure.region_end(self._open, None, self._open, 1)
             self._open = ""
 
-    def wait(self) -> None:
-        """Nothing is recorded until go_on()."""
-        assert self._lent
+    def pause(self) -> None:
+        """Records nothing until resume()."""
+        assert self._variables
         self.functions(False)
         self.leave()
         _measure.pause()
-        self._lent.take_back()
+        self._variables.restore()
 
-    def go_on(self, name: str) -> None:
-        """The cell of that name begins."""
-        assert self._lent
-        self._lent.lend()
+    def resume(self, name: str) -> None:
+        """Continues the measurement with the cell of that name."""
+        assert self._variables
+        self._variables.set()
         celllist.write(self.directory)
         leave_out_servants(self.request.settings)
         _measure.resume()
         self.enter(name)
 
     def end(self) -> str:
-        """Ends the measurement and returns the directory; nothing more happens the second time."""
+        """Ends the measurement and returns the directory. A second call has no effect."""
         made, self._made = self._made, None
         if made is None:
             return self.directory
@@ -284,10 +286,10 @@ class Unit:
             self.leave()
             _measure.stop()
             celllist.remove_unread(made.path)
-        self.remarks = [*workers.told(self._workers), *not_said(workers.engines())]
+        self.remarks = [*workers.unmeasured(self._workers), *unreported(workers.engines())]
         self._unsampled()
-        assert self._lent
-        self._lent.take_back()
+        assert self._variables
+        self._variables.restore()
         try:
             if made.command == [self.request.name]:
                 made.command = [self.name]
@@ -308,23 +310,23 @@ class Unit:
             if self.request.to:
                 model = Model(self.directory)
                 for name in self.request.to:
-                    told = put_beside(model, self.directory, name)
+                    message = put_beside(model, self.directory, name)
                     if not self.request.quiet:
-                        _log(told)
+                        _log(message)
         except (Error, Refused, OSError) as e:
             complain(f"{self.name}: {e}")
 
 
 def begin(request: Request) -> Unit:
-    """NotMeasured: why it cannot."""
+    """Begins a measurement. NotMeasured: it cannot begin, and why."""
     unit = Unit(request)
     unit.begin()
     return unit
 
 
 def _log(text: str) -> None:
-    """In the kernel's log, which Jupyter shows in its terminal: what a cell prints is its own. A warning, because kernels show
-    nothing below that there."""
+    """Writes to the kernel's log, which Jupyter shows in its terminal, and not to the cell's output. It is a warning, as kernels
+    do not show lower levels."""
     try:
         from traitlets.log import get_logger
 
@@ -333,16 +335,16 @@ def _log(text: str) -> None:
         pass
 
 
-def tell(text: str) -> None:
-    """A line below the cell."""
+def print_note(text: str) -> None:
+    """Prints a line below the cell."""
     print(f"spartito: {text}", file=sys.stderr, flush=True)
 
 
-_said: set[str] = set()
+_reported: set[str] = set()
 
 
-def not_said(lines: list[str]) -> list[str]:
-    """Those that no earlier cell of this kernel said: what is the same for all cells is said once."""
-    new = [line for line in lines if line not in _said]
-    _said.update(new)
+def unreported(lines: list[str]) -> list[str]:
+    """The lines that no earlier cell of this kernel has reported: a note that holds for all cells is printed once."""
+    new = [line for line in lines if line not in _reported]
+    _reported.update(new)
     return new

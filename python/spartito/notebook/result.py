@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result of a measured cell: an experiment, and how a notebook shows it."""
+"""The result of a measured cell: an experiment, and its display in a notebook."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from spartito.notebook.serving import Page
     from spartito.view.kinds import Experiment
 
-KEPT = 4  # models that stay in memory: a notebook has many results, of which a person looks at one
-INSTEAD = "The result is a frame with scripts, which is not shown where a notebook is not trusted: this is the text of it."
+KEPT = 4  # models in the cache: a notebook has many results, but the user reads one at a time
+INSTEAD = "A notebook that is not trusted does not show the result's frame, as it has scripts. This is the result as text."
 
 
 class ResultError(Exception):
-    """What cannot be done with a result: one sentence, which IPython shows instead of a traceback."""
+    """A result cannot be read, or a request for it fails. IPython shows the message instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"spartito: {self}"]
 
 
 def _stamp(directory: str) -> tuple[int, int]:
-    """Another one when another experiment has come to the directory."""
+    """A value that changes when another experiment replaces the one in the directory."""
     try:
         found = os.stat(os.path.join(directory, "raw"))
     except OSError:
@@ -51,11 +51,10 @@ def _opened(directory: str, base: str | None, compensate: bool, stamps: tuple[tu
 
 
 class Result:
-    """What was measured into a directory. Everything is read when it is first asked for, and stays readable for another kernel:
+    """The result in an experiment directory. Data are read on first use. Another kernel can read the same result:
     Result(DIRECTORY).
 
-    directory: where it is, an absolute path. Times are seconds. ResultError: it cannot be read, or what is asked for cannot be
-    done."""
+    directory: its absolute path. Times are in seconds. ResultError: the result cannot be read, or a request fails."""
 
     def __init__(
         self, directory: str | os.PathLike[str], *, base: str | os.PathLike[str] | None = None, compensate: bool = False
@@ -68,7 +67,7 @@ class Result:
         self._there()
 
     def _there(self) -> None:
-        """ResultError: it is not."""
+        """ResultError: a directory of the result does not exist any more."""
         try:
             for directory in filter(None, (self.directory, self._base)):
                 check(directory)
@@ -79,7 +78,7 @@ class Result:
 
     @property
     def _experiment(self) -> Experiment:
-        self._there()  # still
+        self._there()  # the user may have removed it meanwhile
         try:
             stamps = tuple(_stamp(d) for d in (self.directory, self._base) if d is not None)
             return _opened(self.directory, self._base, self.compensated, stamps)
@@ -88,17 +87,17 @@ class Result:
 
     @property
     def model(self) -> Any:
-        """All that was recorded: spartito.analysis.Model."""
+        """All recorded data: spartito.analysis.Model."""
         return self._experiment.model
 
     @property
     def title(self) -> str:
-        """What was measured: In[7]."""
+        """The name of the measured cell or cells, such as In[7]."""
         return str(self._facts["title"])
 
     @property
     def total(self) -> float:
-        """Seconds in what was measured, of all threads together: what the shares of functions are of."""
+        """Measured seconds, summed over all threads: 100 % for the shares of functions."""
         return float(self._facts["busy"])
 
     @property
@@ -110,7 +109,7 @@ class Result:
     def _facts(self) -> dict[str, Any]:
         return self._experiment.facts()
 
-    # ---- how it looks
+    # ---- display
 
     def __repr__(self) -> str:
         try:
@@ -123,7 +122,7 @@ class Result:
         )
 
     def text(self) -> str:
-        """What took the time, in words and as a table of the functions with the most exclusive time."""
+        """A summary, and a table of the functions with the most exclusive time."""
         experiment, facts = self._experiment, self._facts
         lines = [tables.headline(facts)]
         out = io.StringIO()
@@ -136,18 +135,18 @@ class Result:
         return "\n".join(lines)
 
     def html(self, limit: int | None = None) -> str:
-        """The frame as it stands below the cell, of at most limit bytes (100 KB, or as little above it as shows anything)."""
+        """The frame below the cell, of at most limit bytes. Default: 100 KB, or more if the smallest result does not fit."""
         try:
             experiment = self._experiment
             table = tables.static(experiment, INSTEAD)
-            room = limit or frame.LIMIT
+            size = limit or frame.LIMIT
             while True:
                 try:
-                    return frame.document(experiment, table, room)[0]
+                    return frame.document(experiment, table, size)[0]
                 except Refused:
-                    if limit is not None or room > frame.MOST_BYTES:
+                    if limit is not None or size > frame.MAX_BYTES:
                         raise
-                room *= 2
+                size *= 2
         except (Refused, Error) as e:
             raise ResultError(str(e)) from None
 
@@ -156,26 +155,26 @@ class Result:
             return (not include or kind in include) and not (exclude and kind in exclude)
 
         bundle = {}
-        said = []
+        lines = []
         if wanted("text/html"):
             try:
                 bundle["text/html"] = self.html()
             except ResultError as e:
-                said.append(str(e))
+                lines.append(str(e))
         if wanted("text/plain"):
             try:
-                said.insert(0, self.text())
+                lines.insert(0, self.text())
             except ResultError as e:
-                said = [f"spartito: {e}"]
-            bundle["text/plain"] = "\n".join(said)
+                lines = [f"spartito: {e}"]
+            bundle["text/plain"] = "\n".join(lines)
         return bundle
 
-    # ---- what else can be done with it
+    # ---- tables, comparison, export
 
     def to_dataframe(self, of: str = "regions") -> DataFrame:
-        """A table of pandas, as spartito.load() of the same experiment has it. of: "regions", "call_paths", "lines", "waits",
-        "memory", "heap", "messages", "locations" or "processes"; docs/python-api.md has the columns, and .attrs["units"] of the
-        table their units. ImportError: pandas is not installed."""
+        """A table of spartito.load() as a pandas DataFrame. of: "regions", "call_paths", "lines", "waits", "memory", "heap",
+        "messages", "locations" or "processes". docs/python-api.md lists the columns; .attrs["units"] of the table has their units.
+        ImportError: pandas is not installed."""
         try:
             table = Results._of(self._experiment.model, self.directory, self.compensated).as_dict(of)
         except (ValueError, Error) as e:
@@ -183,12 +182,12 @@ class Result:
         return table.to_pandas()
 
     def diff(self, other: Result | str | os.PathLike[str]) -> Comparison:
-        """What is different in this result since `other`, the one before."""
+        """The comparison of this result with an earlier one, `other`."""
         return Comparison(self, other if isinstance(other, Result) else Result(other))
 
     def save(self, path: str | os.PathLike[str]) -> str:
-        """A copy of the experiment, or where the path ends in .html, the viewer with all data as one file. Both are complete, or
-        not made. Returns the absolute path."""
+        """Copies the experiment to the path. If the path ends in .html, writes the viewer with all data as one file instead. An
+        incomplete copy or file is removed. Returns the absolute path."""
         from spartito.notebook import saving
 
         target = os.path.abspath(os.path.expanduser(os.fspath(path)))
@@ -204,11 +203,11 @@ class Result:
         return target
 
     def view(self) -> Page:
-        """Starts the viewer of `spartito view` in a process of its own, which ends with the kernel. Its address is shown, and is
-        str() of what is returned."""
+        """Starts the viewer of `spartito view` in a separate process, which exits with the kernel. A notebook shows the returned
+        page as a link; str() of it is the address."""
         from spartito.notebook import serving
 
-        self._facts  # noqa: B018  # what cannot be read is told here, and not by a process that ends
+        self._facts  # noqa: B018  # raise errors of the experiment here and not in the viewer's process
         try:
             return serving.start(self.directory, self._base, self.compensated)
         except Refused as e:
@@ -216,13 +215,13 @@ class Result:
 
 
 class Comparison:
-    """Two results: as text what `spartito diff` says, as HTML the frame with the changes in it."""
+    """The comparison of two results: as text like `spartito diff`, as HTML a frame with the changes."""
 
     def __init__(self, after: Result, before: Result) -> None:
         if after.directory == before.directory:
             raise ResultError("a result is not compared with itself")
         self.after = after
-        self.before = Result(before.directory, compensate=after.compensated)  # both, or none
+        self.before = Result(before.directory, compensate=after.compensated)  # compensate both results or neither
         self._both = Result(after.directory, base=before.directory, compensate=after.compensated)
 
     def __repr__(self) -> str:

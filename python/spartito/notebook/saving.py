@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that are kept under a name: complete or not at all."""
+"""Saves results under a name. An incomplete copy is removed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def page(experiment: Experiment, path: str) -> None:
-    """As `spartito html` makes it, in the place of a file of that name. Refused: it cannot be written."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)  # as for a copy
+    """Writes the one-file page of `spartito html`; replaces an existing file. Refused: it cannot be written."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)  # as shutil.copytree() does in copy()
     onefile.write(path, onefile.document(experiment, onefile.LIMIT << 20, True)[0])
 
 
 def copy(directory: str, path: str) -> None:
-    """Refused: there is something at the path already. OSError: it cannot be written, or not be read."""
+    """Copies the experiment directory to a new path. Refused: the path exists already. OSError: reading or writing fails."""
     if os.path.lexists(path):
         raise Refused(f"{path} already exists; choose another name")
     if (path + os.sep).startswith(os.path.realpath(directory) + os.sep):
@@ -32,7 +32,7 @@ def copy(directory: str, path: str) -> None:
         os.rename(part, path)
     except BaseException as e:
         shutil.rmtree(part, ignore_errors=True)
-        if isinstance(e, shutil.Error):  # of many files; the first says enough
+        if isinstance(e, shutil.Error):  # has the errors of all files; report the first
             source, target, why = e.args[0][0]
             raise Refused(f"{source} cannot be copied to {target}: {why}") from None
         raise

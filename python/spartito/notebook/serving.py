@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The server of `spartito view` for a kernel: in a process of its own, which ends with the kernel however that ends.
+"""The server of `spartito view` for a kernel, in a separate process.
 
-The two hold the ends of a pipe. What the kernel measures, this process is not a part of, and an interrupt of the kernel is not for
-it."""
+The kernel holds the other end of the server's standard input. Its end tells the server that the kernel has exited or was killed.
+The server is not measured, and has its own session, so an interrupt of the kernel does not end it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# the kernel's directory may have any module; this process is to find its own ones
+# a module in the kernel's directory must not replace one of the standard library or Spartito
 CODE = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; sys.path.append(sys.argv[1]); "
     "from spartito.notebook import serving; serving.main()"
 )
-_pages: list[Page] = []  # a page that nobody holds is still looked at
+_pages: list[Page] = []  # keeps the servers alive: a browser may show a page whose Page object the user has not kept
 
 
 class Page:
-    """A viewer that runs. url: its address; link: what a browser that shows the notebook follows to it."""
+    """A running viewer. url: its address on this host; link: its address for the browser that shows the notebook."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, token: str) -> None:
         self._process = process
@@ -59,7 +59,7 @@ class Page:
 
 
 def proxy() -> str:
-    """The path below which Jupyter's server hands requests on, "/user/ada/"; "": it does not, or cannot be asked."""
+    """The base path of Jupyter's server, such as "/user/ada/", if the server forwards requests (jupyter-server-proxy); else ""."""
     if find_spec("jupyter_server_proxy") is None:
         return ""
     if os.environ.get("JUPYTERHUB_SERVICE_PREFIX"):
@@ -73,7 +73,7 @@ def proxy() -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Without what makes a process a part of a measurement."""
+    """The environment without variables that would make Spartito measure the server."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("SPARTITO_")}
     preload = kept.pop("LD_PRELOAD", "").split(os.pathsep)
     others = [path for path in preload if path and "spartito" not in path]
@@ -81,7 +81,8 @@ def _environment() -> dict[str, str]:
 
 
 def start(directory: str, base: str | None, compensate: bool) -> Page:
-    """base: what it is compared with, a directory. compensate: without the cost of measuring. Refused: the server did not start."""
+    """Starts the viewer's server. base: directory of the result to compare with. compensate: subtract the measured cost of
+    measuring from the times. Refused: the server did not start."""
     token = secrets.token_urlsafe(32)
     asked = {"directory": directory, "base": base, "compensate": compensate, "token": token, "proxied": bool(proxy())}
     process = subprocess.Popen(
@@ -97,12 +98,12 @@ def start(directory: str, base: str | None, compensate: bool) -> Page:
         process.stdin.write(json.dumps(asked).encode() + b"\n")
         process.stdin.flush()
     except BrokenPipeError:
-        pass  # it tells why below
+        pass  # the process has ended; its error message is read below
     answer = process.stdout.readline()
     process.stdout.close()
     if not answer.strip().isdigit():
-        said = process.communicate()[1].decode(errors="replace").strip().split("\n")[-1]
-        raise Refused(said or "the viewer ended without a word")
+        message = process.communicate()[1].decode(errors="replace").strip().split("\n")[-1]
+        raise Refused(message or "the viewer ended without a message")
     process.stderr.close()
     page = Page(process, int(answer), token)
     _pages.append(page)
@@ -110,13 +111,14 @@ def start(directory: str, base: str | None, compensate: bool) -> Page:
 
 
 def main() -> None:
-    """The process of the server."""
+    """The main function of the server's process. Its standard input has a line of JSON, see start(); it writes its port."""
     from spartito._analyse import Error
     from spartito.view import kinds
     from spartito.view.server import Server
 
     class Proxied(Server):
-        """Jupyter has let the user in, by a name that is not known here; who has not the token is turned away all the same."""
+        """Accepts any host name: Jupyter has authenticated the user, under a host name that is unknown here. Requests without the
+        token are still refused."""
 
         def _known_name(self, host: str) -> bool:
             return True
@@ -141,7 +143,7 @@ async def _serve(server: Any) -> None:
         stop.set()
 
     loop.add_reader(0, kernel_ended)
-    # nobody reads what it may still say
+    # the kernel does not read later output
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.dup2(null, 2)

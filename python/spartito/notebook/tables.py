@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a result as text and as HTML, with tables."""
+"""The tables of a result, as text and as HTML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spartito.view.kinds import Experiment
 
 TOP = 10  # functions in the text of a result
-ROWS, SHARE = 20, 1.0  # as of `spartito diff`
+ROWS, SHARE = 20, 1.0  # defaults of `spartito diff`: rows, and least change in percent
 COLUMNS = (
     Column("self"),
     Column("self %"),
@@ -40,7 +40,7 @@ def _cells(row: dict[str, Any], busy: float) -> tuple[str, ...]:
 
 
 class Kept(Output):
-    """Lines and tables, which are worked out once and written as text and as HTML."""
+    """Stores lines and tables, so that they are computed once and written both as text and as HTML."""
 
     def __init__(self) -> None:
         super().__init__(io.StringIO())
@@ -61,7 +61,7 @@ class Kept(Output):
 
 
 class Html(Output):
-    """Lines and tables in HTML, of elements that sanitizers leave (JupyterLab's, nbconvert's, GitHub's)."""
+    """Writes lines and tables as HTML elements that the sanitizers of JupyterLab, nbconvert and GitHub keep."""
 
     def __init__(self) -> None:
         self.text = io.StringIO()
@@ -81,7 +81,7 @@ class Html(Output):
 
 
 def headline(facts: dict[str, Any]) -> str:
-    """What was measured, how long it took, and where the time went."""
+    """The name of the measured cells, their duration, and the sentences of the summary."""
     took = f"took {seconds(facts['duration'])}"
     if re.fullmatch(r"In\[\d+\] to In\[\d+\]", facts["title"]):
         took += " with the time between the cells, in which nothing is recorded"
@@ -90,10 +90,10 @@ def headline(facts: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=2)
 def written(experiment: Experiment) -> Kept:
-    """The functions with the most exclusive time, and what was recorded beside calls: samples, memory, waits of threads."""
+    """The functions with the most exclusive time, then samples, memory and waits of threads, as far as recorded."""
     out, model, facts = Kept(), experiment.model, experiment.facts()
     info = model.info()
-    rows = [row for row in model.flat(limit=TOP) if row["visits"] or row["incl"]]  # others allocated memory alone
+    rows = [row for row in model.flat(limit=TOP) if row["visits"] or row["incl"]]  # the other rows have only memory
     rows = contents.known(rows, info)
     if rows:
         out.table(COLUMNS, [_cells(row, facts["busy"]) for row in rows])
@@ -109,7 +109,7 @@ def written(experiment: Experiment) -> Kept:
 
 
 def static(experiment: Experiment, first: str) -> str:
-    """A result, or what changed in it, in HTML without scripts and styles. first: the line above it."""
+    """A result or a comparison as HTML without scripts and styles. first: the first line."""
     out = Html()
     out.line(first)
     out.line(headline(experiment.facts()))
@@ -141,7 +141,8 @@ def _memory(out: Output, model: Model, info: dict[str, Any]) -> None:
 
 
 def difference(out: Output, directories: list[str], models: list[Model], compensated: bool) -> None:
-    """What `spartito diff` says of two. compensated: the models have the cost of measuring taken out."""
+    """Writes the comparison of two experiments as `spartito diff` does. compensated: the cost of measuring is subtracted from the
+    times of the models."""
     from spartito._analyse import compare
     from spartito.compare.difference import Group, write
 

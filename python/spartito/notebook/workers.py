@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processes that a cell uses and that were there before it: workers of joblib, dask and concurrent.futures that are kept from cell
-to cell. What they do is in no result of this cell, which says so. Imported in kernels alone."""
+"""Finds worker processes that a cell uses but did not start: joblib, dask and concurrent.futures keep workers from cell to cell.
+Their work is not in the cell's result, so the result has a note about it. Only kernels import this module."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import sys
 
 from spartito.base.text import plural, seconds
 
-# s of CPU time in a cell below which a process has only waited; pools' workers wait without any
-WORKED = 0.05
-QUIET = {"joblib": 0.0005, "multiprocessing": 0.0005}
+# Seconds of CPU time in a cell below which a process counts as idle. Idle workers of the pools in IDLE_OF use nearly none.
+IDLE = 0.05
+IDLE_OF = {"joblib": 0.0005, "multiprocessing": 0.0005}
 TICK = os.sysconf("SC_CLK_TCK")
 TRACKER = "resource tracker"
-# what stands in the name or the command line of such a process
+# text in the name or the command line of a process: its kind
 KINDS = (
     ("resource_tracker", TRACKER),
     ("Dask ", "dask"),
@@ -34,12 +34,13 @@ def _children(pid: int) -> list[int]:
             with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as f:
                 found += map(int, f.read().split())
     except (OSError, ValueError):
-        pass  # it has ended, or this kernel does not list them
+        pass  # the process has ended, or the operating system does not list children
     return found
 
 
 def _precisely(pid: int) -> float:
-    """CPU time in seconds of the threads that it has; 0: this kernel does not tell."""
+    """CPU time in seconds of the existing threads of a process, with a resolution of ns; 0: the operating system does not have
+    it."""
     total = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -49,7 +50,8 @@ def _precisely(pid: int) -> float:
 
 
 def _cpu(pid: int) -> tuple[int, tuple[float, float]] | None:
-    """When it began, in ticks, and its CPU time in seconds: in ticks, with that of threads that have ended, and precisely."""
+    """The begin of a process in clock ticks, and two values of its CPU time in seconds: with a resolution of clock ticks including
+    ended threads, and precisely."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
             words = f.read().rpartition(")")[2].split()
@@ -59,7 +61,7 @@ def _cpu(pid: int) -> tuple[int, tuple[float, float]] | None:
 
 
 def running() -> dict[tuple[int, int], tuple[float, float]]:
-    """CPU time of all processes below this one, by their id and begin."""
+    """CPU times (see _cpu()) of all descendants of this process, by their id and begin."""
     found: dict[tuple[int, int], tuple[float, float]] = {}
     waiting = _children(os.getpid())
     while waiting:
@@ -72,29 +74,31 @@ def running() -> dict[tuple[int, int], tuple[float, float]]:
 
 
 def _names() -> dict[int, str]:
-    """What multiprocessing calls its processes: the command line of dask's workers does not tell that they are."""
+    """Names that multiprocessing gave its processes. Dask's workers are recognised by them, as their command line is not
+    specific."""
     found = {}
     for process in list(getattr(sys.modules.get("multiprocessing.process"), "_children", ())):
-        with contextlib.suppress(ValueError):  # it is closed
+        with contextlib.suppress(ValueError):  # the process object is closed
             found[process.pid] = process.name
     return found
 
 
 def _kind(pid: int, names: dict[int, str]) -> str:
-    """"": not known."""
-    said = names.get(pid, "")
+    """The kind of a process as in KINDS; "": unknown."""
+    text = names.get(pid, "")
     with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as f:
-        said += "\n" + f.read()
-    return next((kind for mark, kind in KINDS if mark in said), "multiprocessing" if pid in names else "")
+        text += "\n" + f.read()
+    return next((kind for mark, kind in KINDS if mark in text), "multiprocessing" if pid in names else "")
 
 
-def told(before: dict[tuple[int, int], tuple[float, float]]) -> list[str]:
-    """before: what running() gave when the cell began. A line about those that have worked since, and are not measured here."""
+def unmeasured(before: dict[tuple[int, int], tuple[float, float]]) -> list[str]:
+    """A note about the processes that have worked for the cell without being measured. before: running() at the begin of the
+    cell."""
     names, worked = _names(), []
     for (pid, begin), now in running().items():
         then = before.get((pid, begin), now)
         time, kind = max(now[0] - then[0], now[1] - then[1]), _kind(pid, names)
-        if kind != TRACKER and time >= QUIET.get(kind, WORKED):
+        if kind != TRACKER and time >= IDLE_OF.get(kind, IDLE):
             worked.append((kind, time))
     if not worked:
         return []

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sampling a process from outside."""
+"""Sampling of processes from another process."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samplers of processes that run already: one for each, begun as its Python is found."""
+"""`spartito attach`: samplers of a process that runs already and of its children. Each process gets a sampler process as soon as a
+Python interpreter is found in it."""
 
 from __future__ import annotations
 
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
 
     from spartito.options.settings import Value
 
-PATIENCE = 5.0  # seconds that a child may take until Python runs in it
+PYTHON_TIMEOUT = 5.0  # seconds after which a child in which no Python was found is not examined again
 
 
 class Sampler:
-    """Of one process; it ends with that process, or when it is told to."""
+    """The sampler process of one target process. It exits with the target process, or on stop()."""
 
     def __init__(self, image: bytes, pid: int, end: int) -> None:
-        """image: of what it began to look at."""
+        """image: of the program that the target process ran when the sampler began, as image() returns it. pid, end: of the
+        sampler process: its id, and the descriptor of the socket that ends it and receives its message."""
         self.image = image
         self.pid, self.end = pid, socket.socket(fileno=end)
-        self.why = ""  # what it could not do
+        self.why = ""  # message of the sampler why it could not sample, "" without an error
 
     def ended(self, wait: bool = False) -> bool:
         if self.pid and os.waitpid(self.pid, 0 if wait else os.WNOHANG)[0]:
@@ -45,7 +47,8 @@ class Sampler:
 
 
 def image(pid: int) -> bytes:
-    """What tells the program that a process runs from one that it becomes by exec: where it was loaded. Empty: it has ended."""
+    """The auxiliary vector of a process. It has the load addresses of the program, so it changes when the process calls exec.
+    Empty: the process has ended."""
     try:
         with open(f"/proc/{pid}/auxv", "rb") as f:
             return f.read()
@@ -54,19 +57,19 @@ def image(pid: int) -> bytes:
 
 
 def children(pid: int) -> list[int]:
-    """Those of all its threads."""
+    """Ids of the child processes that any thread of a process has started."""
     found: list[int] = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as f:
                 found += map(int, f.read().split())
     except OSError:
-        pass  # it has ended, or the kernel does not list them
+        pass  # the process has ended, or the kernel does not list children
     return found
 
 
 class Samplers:
-    """Of a process and all that it has started and starts."""
+    """The samplers of a process and of all its descendants, also of those that start later."""
 
     def __init__(self, directory: str, values: dict[str, Value]) -> None:
         self.directory = directory
@@ -77,20 +80,20 @@ class Samplers:
         self.rate = int(values["sample_rate"].text)
         self.native = values["sample_native"].text == "1"
         self.all: dict[int, Sampler] = {}
-        self.before: list[Sampler] = []  # of programs that have become others
-        self.first = 0  # process
-        self.met: dict[int, float] = {}  # processes in which there is no Python yet, and when they were met
-        self.passed: set[int] = set()
+        self.before: list[Sampler] = []  # stopped, as their process has called exec
+        self.first = 0  # id of the process that the user named
+        self.met: dict[int, float] = {}  # processes without Python so far: time in seconds at which each was found first
+        self.passed: set[int] = set()  # processes that are not sampled: no Python, or no permission
 
     def begin(self, pid: int) -> None:
-        """OSError: no sampler can be started."""
+        """Starts a sampler. OSError: it cannot be started."""
         self.first = self.first or pid
-        before = image(pid)  # a child may become another program while its sampler begins
+        before = image(pid)  # read first, as a child may call exec while its sampler begins
         found = _sample.sample(self.directory, self.settings, self.rate, self.native, pid)
         self.all[pid] = Sampler(before, *found)
 
     def find(self) -> None:
-        """Begins with processes that are new, and anew with those that run another program now."""
+        """Starts samplers of new processes, and another sampler of each process that has called exec."""
         for pid, sampler in list(self.all.items()):
             if not sampler.ended() and image(pid) not in (b"", sampler.image):
                 sampler.stop()
@@ -106,7 +109,7 @@ class Samplers:
             met.add(pid)
 
     def over(self) -> bool:
-        """The first process has ended, or has become something without Python."""
+        """Whether the first process has ended, or runs a program without Python now."""
         sampler = self.all.get(self.first)
         return sampler.ended() if sampler else self.first in self.passed
 
@@ -116,7 +119,7 @@ class Samplers:
             _sample.Process(pid).close()
             self.begin(pid)
         except FileNotFoundError:
-            if now - self.met.setdefault(pid, now) > PATIENCE:
+            if now - self.met.setdefault(pid, now) > PYTHON_TIMEOUT:
                 self.passed.add(pid)
         except ProcessLookupError:
             self.passed.add(pid)
@@ -125,11 +128,11 @@ class Samplers:
             self.passed.add(pid)
 
     def begun(self) -> bool:
-        """Some process is looked at."""
+        """Whether a sampler has created its file."""
         try:
             return bool(os.listdir(os.path.join(self.directory, "raw")))
         except OSError:
-            return True  # it was removed meanwhile
+            return True  # the directory was removed meanwhile
 
     def stop(self) -> None:
         for sampler in self.all.values():
@@ -137,21 +140,21 @@ class Samplers:
 
 
 def duration_of(values: dict[str, object]) -> float | None:
-    """What --duration says; None: nothing. Usage: no time at all."""
+    """The value of --duration in seconds; None: not given. Usage: it is out of range."""
     duration = values.get("duration")
     assert duration is None or isinstance(duration, float)
     if duration is not None and not 0 < duration < 1e9:
-        raise Usage(f"--duration {duration:g}: it is more than 0 seconds")
+        raise Usage(f"--duration {duration:g}: must be more than 0 seconds")
     return duration
 
 
 @contextlib.contextmanager
 def interrupted() -> Iterator[list[int]]:
-    """A list that is empty until the user wants no more: Ctrl-C, SIGTERM, or the terminal is closed."""
+    """A list that is empty until a signal asks the command to end: SIGINT (Ctrl-C), SIGTERM or SIGHUP (closed terminal)."""
     wanted: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     for number, handler in before.items():
-        if number != signal.SIGHUP or handler is not signal.SIG_IGN:  # as nohup wants it
+        if number != signal.SIGHUP or handler is not signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(number, lambda number, frame: wanted.append(number))
     try:
         yield wanted
@@ -161,14 +164,14 @@ def interrupted() -> Iterator[list[int]]:
 
 
 def until(samplers: Samplers, duration: float | None, wanted: list[int]) -> None:
-    """Until the first process has ended, was looked at for so many seconds, or the user wants no more of it."""
+    """Samples until the first process has ended, `duration` seconds are over, or `wanted` has an item (see interrupted())."""
     end = float("inf")
     try:
         while not wanted and time.monotonic() < end and not samplers.over():
             samplers.find()
             turn = 0.1
             if duration and end == float("inf"):
-                turn = 0.01  # who looks needs some time to begin, on a busy machine more than was asked for
+                turn = 0.01  # the duration begins with the first sampler, which on a busy machine may start late
                 if samplers.begun():
                     end = time.monotonic() + duration
             time.sleep(max(0.0, min(turn, end - time.monotonic())))

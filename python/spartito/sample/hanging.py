@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito doctor PID`: what a process does now that seems to hang. Of one that is measured with --waits: what each thread waits
-for, from its raw file, which is complete at every moment; of any: where its threads are, looked at from outside."""
+"""`spartito doctor PID`: diagnosis of a process that seems to hang. It prints the current stacks of all threads, sampled from
+outside. If the process is measured with --waits, it also prints the lock or call that each thread waits for, from the raw file of
+the process, which can be read at any time."""
 
 from __future__ import annotations
 
@@ -10,18 +11,18 @@ from typing import Any
 
 from spartito.base.messages import Refused, reason
 from spartito.base.text import Output, name
-from spartito.sample.looking import opened
+from spartito.sample.liveprofile import opened
 
 
 def raw_file(pid: int) -> str:
-    """The raw file that a process has mapped, "" for one that is not measured. Refused: it cannot be looked at."""
+    """The raw file that a process has mapped, "" if the process is not measured. Refused: it may not be sampled, or has ended."""
     try:
         with open(f"/proc/{pid}/maps", "rb") as f:
             paths = [os.fsdecode(line.split(maxsplit=5)[5]).rstrip("\n") for line in f if line.count(b"/")]
     except FileNotFoundError:
         raise Refused(f"there is no process {pid}") from None
     except PermissionError:
-        opened(pid).close()  # says why
+        opened(pid).close()  # raises Refused with the reason
         raise Refused(f"process {pid} may not be sampled") from None
     except OSError as e:
         raise Refused(f"process {pid}: {reason(e)}") from None
@@ -32,7 +33,7 @@ def raw_file(pid: int) -> str:
 
 
 def waits(pid: int, path: str) -> list[str]:
-    """Lines about the waits of a process, from its raw file. Refused: that cannot be read."""
+    """Lines about the current waits and deadlocks of a process, from its raw file. Refused: the file cannot be read."""
     from spartito._analyse import Model
     from spartito.report import locktable
 
@@ -52,14 +53,14 @@ def waits(pid: int, path: str) -> list[str]:
 
 
 def known(pid: int) -> list[str]:
-    """Refused: nothing is known of it, and why."""
-    from spartito.sample import standing
+    """All lines about a process. Refused: neither its raw file nor its stacks can be read, and why."""
+    from spartito.sample import currentstacks
 
     path = raw_file(pid)
     if not path:
-        return [f"process {pid} is not measured by Spartito, so nothing is known of its locks", "", *standing.lines(pid)]
+        return [f"process {pid} is not measured by Spartito, so nothing is known of its locks", "", *currentstacks.lines(pid)]
     try:
-        stacks = standing.lines(pid)
+        stacks = currentstacks.lines(pid)
     except Refused as e:
         stacks = [f"its stacks cannot be seen: {e}"]
     return [*waits(pid, path), "", *stacks]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The process between a measured one and the one that samples it, where no launcher can fork that: between a kernel and the sampler
-of its cells, and on other hosts. Run as a script, by a Python that imports nothing else: forked from the process itself, it would
-share its memory, and each page that the program writes to would be copied.
+"""Script that starts the sampler manager where no launcher can fork it: for a notebook kernel, and on other hosts. A separate
+Python runs it. A manager forked from the measured process would share its memory, so each page that the program writes to would be
+copied.
 
-arguments: path of `spartito._sample`, directory, rate, native, the kernel's process id or 0, file to be taken away at the end or
-nothing, settings. It says the process id of the sampler, or a sentence about why there is none, and ends when the samples are
-complete after its input has ended or holds a byte."""
+Arguments: path of `spartito._sample`; experiment directory; sampling rate in Hz; native (1 or 0); the kernel's process id or 0;
+path of the file that the manager removes at its end, or ""; settings, as name and value in turns. The script writes to standard
+output the process id of the manager, or why it cannot be started. It ends the manager at the first byte or the end of its standard
+input, and exits when all samples are written."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 
 def leave_parent() -> None:
-    """The program's own children are those that it has started, and its descriptors are closed when it closes them."""
+    """Forks and exits in the parent, so this process is no child of the measured program, whose os.wait() would return it. Closes
+    inherited descriptors, which must not stay open longer than in the program."""
     if os.fork():
         os._exit(0)
     for name in os.listdir("/proc/self/fd"):
@@ -25,10 +27,10 @@ def leave_parent() -> None:
             try:
                 os.close(int(name))
             except OSError:
-                pass  # what the list was read from
+                pass  # the descriptor of the listed directory itself
 
 
-def main(library: str, directory: str, rate: str, native: str, kernel: str, place: str, *settings: str) -> None:
+def main(library: str, directory: str, rate: str, native: str, kernel: str, lock_file: str, *settings: str) -> None:
     leave_parent()
     spec = spec_from_file_location("spartito._sample", library, loader=ExtensionFileLoader("spartito._sample", library))
     assert spec and spec.loader
@@ -37,13 +39,13 @@ def main(library: str, directory: str, rate: str, native: str, kernel: str, plac
     why = _sample.check()
     try:
         texts = [os.fsencode(text) for text in settings]
-        pid, end = (0, 0) if why else _sample.manage(directory, texts, int(rate), native == "1", int(kernel), place)
+        pid, end = (0, 0) if why else _sample.manage(directory, texts, int(rate), native == "1", int(kernel), lock_file)
     except OSError as e:
         why = e.strerror
     os.write(1, os.fsencode(f"{why or pid}\n"))
     if why:
         return
-    os.read(0, 1)  # its end is the kernel's
+    os.read(0, 1)  # returns at the kernel's end, too
     os.write(end, b"e")
     select.select([end], [], [], 30)
 

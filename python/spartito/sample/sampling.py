@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The process that samples those of a run: begun before the program, and waited for after it."""
+"""The sampler manager of a run: a process that starts a sampler for each measured process. It starts before the program; the
+launcher waits for it after the program has ended."""
 
 from __future__ import annotations
 
@@ -10,27 +11,27 @@ import time
 from spartito import _sample
 from spartito._measure import host
 from spartito.base.messages import complain
-from spartito.sample.otherhost import HERE, PLACES, SEPARATOR
+from spartito.sample.otherhost import HOST_FILE, HOST_FILES, SEPARATOR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.options.settings import Value
 
-RECORDED = ("trace_memory", "when_full", "filter", "only_mine", "metrics")  # settings that are the sampler's too
-LONGEST = 30  # seconds that the last files may take
-ELSEWHERE = 5  # … of processes on other hosts, which may go on when the program has ended
+RECORDED = ("trace_memory", "when_full", "filter", "only_mine", "metrics")  # settings that samplers use as well
+FINISH_TIMEOUT = 30  # seconds to wait for the last samples of this host
+REMOTE_TIMEOUT = 5  # seconds to wait for those of other hosts, whose processes may outlive the program
 
 
-def apart(directory: str, settings: list[str], rate: str, native: bool, kernel: int = 0, place: str = "") -> list[str]:
-    """The command line of samplerscript.py; settings: name and value in turns."""
+def script_command(directory: str, settings: list[str], rate: str, native: bool, kernel: int = 0, path: str = "") -> list[str]:
+    """The command line of samplerscript.py, which has the meaning of the arguments. settings: name and value in turns."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "samplerscript.py")
-    more = [_sample.__file__, directory, rate, "1" if native else "0", str(kernel), place, *settings]
+    more = [_sample.__file__, directory, rate, "1" if native else "0", str(kernel), path, *settings]
     return [sys.executable, "-I", "-S", script, *more]
 
 
 class Sampling:
-    """pid: of the process that the measured ones let look into them; end: a descriptor that is written to at the program's end;
-    command: who does the same on another host."""
+    """A running sampler manager. pid: its process id, which measured processes allow to read their memory. end: descriptor; a byte
+    written to it ends the manager. command: command line that starts a manager on another host."""
 
     def __init__(self, directory: str, command: list[str], pid: int, end: int) -> None:
         self.directory = directory
@@ -39,7 +40,7 @@ class Sampling:
         self.end = end
 
     def environment(self) -> dict[str, str]:
-        """Variables by which measured processes find who samples them."""
+        """Variables with which a measured process finds the manager, or starts one on another host."""
         return {"SPARTITO_SAMPLER": str(self.pid), "SPARTITO_SAMPLING": SEPARATOR.join([host(), *self.command])}
 
     def finish(self) -> None:
@@ -48,21 +49,21 @@ class Sampling:
 
         try:
             os.write(self.end, b"e")
-            if not select.select([self.end], [], [], LONGEST)[0]:
+            if not select.select([self.end], [], [], FINISH_TIMEOUT)[0]:
                 complain("--sample: the last samples are not written yet")
         except OSError:
-            pass  # it was killed; what it wrote is there
+            pass  # the manager was killed; the samples that it wrote are kept
         os.close(self.end)
         self._finish_elsewhere()
 
     def _finish_elsewhere(self) -> None:
-        places = os.path.join(self.directory, PLACES)
+        directory = os.path.join(self.directory, HOST_FILES)
         try:
-            waiting = [os.path.join(places, name) for name in os.listdir(places)]
+            waiting = [os.path.join(directory, name) for name in os.listdir(directory)]
         except OSError:
-            return  # all was on this host
-        until = time.monotonic() + ELSEWHERE
-        while waiting := [place for place in waiting if _is_sampling(place)]:
+            return  # there are no processes on other hosts
+        until = time.monotonic() + REMOTE_TIMEOUT
+        while waiting := [path for path in waiting if _is_sampling(path)]:
             if time.monotonic() > until:
                 from spartito.base.text import plural
 
@@ -70,29 +71,31 @@ class Sampling:
                 return
             time.sleep(0.01)
         try:
-            os.rmdir(places)
+            os.rmdir(directory)
         except OSError:
-            pass  # another launcher's
+            pass  # it still has files of another launcher
 
 
-def _is_sampling(place: str) -> bool:
-    """Whether somebody samples on that other host. Opened, and not listed: that asks a file system of a network anew."""
+def _is_sampling(path: str) -> bool:
+    """Whether the manager of another host still runs: it holds a lock on its file. The file is opened, as a network file system
+    may list files that were removed, but checks them on open."""
     import fcntl
 
     try:
-        with open(place, encoding="utf-8", errors="replace") as f:
+        with open(path, encoding="utf-8", errors="replace") as f:
             if f.read().strip().isdigit():
                 fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        os.unlink(place)  # nobody could be started, which the processes there have said, or all were killed with the host
+        os.unlink(path)  # the manager could not be started, which processes there have reported, or it was killed
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # it is locked, or cannot be
+        return True  # the file is locked, or its file system has no locks
     return False
 
 
 def records_calls(values: dict[str, Value]) -> bool:
-    """Whether functions are recorded as well: without a word about it, samples take their place, but for a trace."""
+    """Whether function calls are recorded beside samples. Default without --calls: only if samples are off or a trace is
+    recorded."""
     calls = values["calls"]
     if calls.origin != "default":
         return calls.text == "1"
@@ -100,7 +103,8 @@ def records_calls(values: dict[str, Value]) -> bool:
 
 
 def begin(directory: str, values: dict[str, Value], calls: bool, quiet: bool) -> Sampling | None:
-    """None: nothing can be sampled here; calls: they are recorded as well; quiet: another rank says so."""
+    """Starts the sampler manager of a run. None: this host cannot sample. calls: function calls are recorded as well. quiet: print
+    no messages, as another rank prints them."""
     why = _sample.check()
     if why:
         if not quiet:
@@ -120,4 +124,4 @@ def begin(directory: str, values: dict[str, Value], calls: bool, quiet: bool) ->
         if not quiet:
             complain(f"--sample: no samples: {e.strerror}")
         return None
-    return Sampling(directory, apart(directory, settings, rate, native, place=HERE), pid, end)
+    return Sampling(directory, script_command(directory, settings, rate, native, path=HOST_FILE), pid, end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What changed since another run, in a few words: the first thing that a person reads where two runs are compared."""
+"""Sentences about what changed since another run: the summary that the viewer shows first when two runs are compared."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-MOST = 3  # functions that are named as slower, and as faster
-SOME = 0.01  # of the longer run: a change of a function that is worth a word
-SAME = 0.005  # of the longer run: no change
+MAX_NAMED = 3  # functions named as slower, and as faster
+NOTABLE = 0.01  # fraction of the longer run's time: smallest change of a function that is named
+SAME = 0.005  # fraction of the longer run's time: smaller changes of the duration count as none
 
 
 def difference(now: float, before: float) -> str:
-    """1.20 s less (-60 %)"""
+    """Text such as "1.20 s less (-60 %)". now, before: seconds."""
     text = f"{seconds(abs(now - before))} {'less' if now < before else 'more'}"
     if before <= 0:
         return text
@@ -38,21 +38,22 @@ def _length(now: float, before: float) -> Sentence:
 
 
 def _moved(names: list[str], rows: Sequence[tuple[int, float, float]], whole: float) -> list[Sentence]:
-    """rows: (region, exclusive time now, before)."""
-    said = []
+    """Sentences about the functions whose exclusive time changed most. rows: (region, exclusive time now, before). whole: seconds
+    of the longer run."""
+    found = []
     for word, sign in (("slower", 1), ("faster", -1)):
-        those = [r for r in rows if sign * (r[1] - r[2]) >= SOME * whole]
+        those = [r for r in rows if sign * (r[1] - r[2]) >= NOTABLE * whole]
         those.sort(key=lambda r: -sign * (r[1] - r[2]))
         if not those:
             continue
-        parts = [f"{name(names[region])} {difference(now, before)}" for region, now, before in those[:MOST]]
-        more = f", and {plural(len(those) - MOST, 'more function')}" if len(those) > MOST else ""
-        said.append(Sentence(f"Exclusive time of what became {word}: {'; '.join(parts)}{more}.", those[0][0]))
-    return said
+        parts = [f"{name(names[region])} {difference(now, before)}" for region, now, before in those[:MAX_NAMED]]
+        more = f", and {plural(len(those) - MAX_NAMED, 'more function')}" if len(those) > MAX_NAMED else ""
+        found.append(Sentence(f"Exclusive time of what became {word}: {'; '.join(parts)}{more}.", those[0][0]))
+    return found
 
 
 def _alone(flat: dict[str, memoryview]) -> list[Sentence]:
-    """Functions that ran in one of the runs alone."""
+    """A sentence about the functions that ran in only one of the runs."""
     here = there = 0
     times = [0.0, 0.0]
     resumed = flat.get("resumed") or [0.0] * len(flat["visits"])
@@ -83,16 +84,16 @@ def _renamed(regions: dict[str, Any]) -> list[Sentence]:
 
 
 def recorded(base: tuple[str, dict[str, Any]], run: tuple[str, dict[str, Any]], compensated: bool) -> dict[str, Any]:
-    """Sentences, of the directory and the info of both. unlike: in what else than the program they differ; headline: that in
-    a few words; costs: what measuring took."""
+    """Sentences about the conditions of both runs; base, run: (directory, info). "unlike": differences of settings and machine;
+    "headline": these in a few words; "costs": the cost of measuring."""
     sides = [("the other run", [base]), ("this run", [run])]
-    said = {"unlike": conditions.unlike(sides), "costs": conditions.costs(sides, compensated)}
-    told = {key: [f"{text[0].upper()}{text[1:]}." for text in texts] for key, texts in said.items()}
-    return {**told, "headline": conditions.headline(sides)}
+    texts = {"unlike": conditions.unlike(sides), "costs": conditions.costs(sides, compensated)}
+    written = {key: [f"{text[0].upper()}{text[1:]}." for text in lines] for key, lines in texts.items()}
+    return {**written, "headline": conditions.headline(sides)}
 
 
 def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[Sentence]:
-    """model: viewed against the one that base is the info of."""
+    """All sentences about the changes. model: viewed against the other run, whose info is base."""
     _, flat = payload.unpack(model.view("flat"))
     regions, _ = payload.unpack(model.view("regions"))
     now, before = info["end"] - info["begin"], base["end"] - base["begin"]
@@ -102,8 +103,8 @@ def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[
 
 
 class Same:
-    """What of the base is what of the run: indices of processes and locations, None: it has no counterpart; names of functions
-    that differ; (name, file, line) of all functions."""
+    """Mapping from the other run (base) to this run. processes, locations: for each index of the base the index here, None: no
+    counterpart. names: names of functions that differ. functions: (name, file, line) of all functions."""
 
     def __init__(self, model: Model, base: Model) -> None:
         """model: viewed against base."""
@@ -124,7 +125,8 @@ class Same:
 
 
 def _places(info: dict[str, Any], base: dict[str, Any]) -> tuple[list[int | None], list[int | None]]:
-    """As sp_against_selection() finds them: ranks by their number, processes without one in their order; threads in theirs."""
+    """Indices of processes and locations here for those of the base. Ranks match by rank number, other processes and threads by
+    their order, as in sp_against_selection()."""
 
     def keys(processes: list[dict[str, Any]]) -> list[tuple[object, ...]]:
         alone = 0

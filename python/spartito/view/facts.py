@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the first screen tells of a run."""
+"""The facts about a run for the viewer's first screen: its summary, processes, threads, metrics and settings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-METRIC = ("name", "unit", "exponent", "what", "exclusive", "level", "source", "total")  # of Model.info()
-FIRST = 10  # functions that sentences may be about
+METRIC_KEYS = ("name", "unit", "exponent", "what", "exclusive", "level", "source", "total")  # of Model.info()
+FIRST = 10  # functions with the most exclusive time, which sentences may be about
 
 
 def _processes(info: dict[str, Any]) -> list[dict[str, Any]]:
@@ -55,8 +55,8 @@ def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
-    """What measuring adds: in, out: s for each call, within its exclusive time and in its caller's (means over all calls); total s;
-    share of the time of all threads as it was measured."""
+    """The cost of measuring. "in", "out": seconds that a call adds to its exclusive time and to its caller's, means over all calls.
+    "total": seconds. "share": fraction of the measured time of all threads."""
     calls = [loc["visits"] + loc["resumed"] for loc in info["locations"]]
     n = sum(calls)
     each = {"in": 0.0, "out": 0.0}
@@ -68,9 +68,9 @@ def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
 
 
 def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
-    """Those with the most exclusive time, with the indices of their regions."""
+    """(index of the region, row of Model.flat()) of the functions with the most exclusive time."""
     _, flat = payload.unpack(model.view("flat", limit=FIRST))
-    if "base_excl" in flat:  # then the other run has its say in the order
+    if "base_excl" in flat:  # then the order depends on the other run, too, so sort the rows again
         _, flat = payload.unpack(model.view("flat"))
     regions = sorted(zip(flat["excl"], flat["region"]), key=lambda one: (-one[0], one[1]))
     return [(region, row) for (_, region), row in zip(regions, model.flat(limit=FIRST))]
@@ -103,21 +103,22 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
     }
 
 
-def _told(problem: str, lost: list[str]) -> bool:
-    """Whether the sentences of what was lost name it already; of very many they do not."""
-    what = problem.split(losses.NOT_RECORDED, 1)[-1]
-    return any(what in sentence for sentence in lost)
+def _reported(problem: str, lost: list[str]) -> bool:
+    """Whether a sentence about lost data has the problem already. These sentences name only the first of many problems."""
+    text = problem.split(losses.NOT_RECORDED, 1)[-1]
+    return any(text in sentence for sentence in lost)
 
 
 def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool = False) -> dict[str, Any]:
-    """has: what else the page can show. compensated: the cost of measuring was taken out of the times."""
+    """All facts (Facts in src/view/contract.json). has: further views that the page can show. compensated: the cost of measuring is
+    subtracted from the times."""
     info = model.info()
     known, problem = launcher(directory)
     ran = command(known, info)
     cost = _cost(info, compensated)
-    said = words.sentences(model, info, _top(model), 0.0 if compensated else cost["total"])
+    sentences = words.sentences(model, info, _top(model), 0.0 if compensated else cost["total"])
     lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, (losses.ending(known), problem))]
-    said += words.damage([*lost, *info["problems"]])
+    sentences += words.damage([*lost, *info["problems"]])
     return {
         "title": what_ran(directory, ran),
         "directory": os.path.abspath(info["dir"]),
@@ -134,14 +135,14 @@ def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool 
         "bytes": info["bytes"],
         "python": _versions(info).get("python", "").split(" ")[0],
         "traced": info["traced"],
-        **words.spoken(said),
+        **words.as_members(sentences),
         "cost": cost,
         "compensated": compensated,
         "lost": lost,
-        "problems": [text for text in info["problems"] if not _told(text, lost)],
+        "problems": [text for text in info["problems"] if not _reported(text, lost)],
         "processes": _processes(info),
         "locations": _locations(info),
-        "metrics": [{key: m[key] for key in METRIC} for m in info["metrics"]],
+        "metrics": [{key: m[key] for key in METRIC_KEYS} for m in info["metrics"]],
         "has": {**_has(model, info), **has},
         "settings": {key: text for key, text in contents.settings(info).items() if text},
         "versions": _versions(info),

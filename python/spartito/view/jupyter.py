@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The entry for jupyter-server-proxy: the newest experiment of the directory that Jupyter was started in, at /spartito/ below its
-address. Jupyter has let the user in by then; the token keeps others of the machine from going around it."""
+"""The entry point for jupyter-server-proxy: shows the newest experiment in Jupyter's working directory at /spartito/ below
+Jupyter's address. Jupyter authenticates the user. The token keeps other users of the machine from reaching the server without
+Jupyter."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 EXPERIMENT = "SPARTITO_VIEW"  # the directory to show instead
-# of a server whose address is known before it has begun; in no command line, as every user of the machine sees those
+# the token of the server's address, which must be known before the server starts; not an argument, as all users can see these
 TOKEN = "SPARTITO_VIEW_TOKEN"
 
 
 def command() -> list[str]:
-    """Asked for when the page is opened."""
+    """The command line that starts the server. jupyter-server-proxy calls this when the user opens the page."""
     chosen = os.environ.get(EXPERIMENT) or newest(os.getcwd())
-    # without an experiment the command says so, in Jupyter's log
+    # without an experiment, `spartito view` writes an error to Jupyter's log
     words = [sys.executable, "-m", "spartito", "view", "--no-browser", "--port", "{port}"]
     if chosen:
         words.append(chosen.replace("{", "{{").replace("}", "}}"))
@@ -30,13 +31,13 @@ def command() -> list[str]:
 
 
 def setup() -> dict[str, Any]:
-    """What jupyter-server-proxy asks its entry points for."""
+    """The description of the server, as jupyter-server-proxy requires it of an entry point."""
     token = secrets.token_urlsafe(32)
     return {
         "command": command,
         "environment": {TOKEN: token},
         "mappath": lambda path: "/" + token + path,
-        # the server answers to its own name only; who may come by another, Jupyter has decided
+        # the server accepts only its own host name; Jupyter has checked the name in the browser's request
         "request_headers_override": {"Host": "127.0.0.1:{port}"},
         "timeout": 120,
         "launcher_entry": {"title": "Spartito"},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one place to ask what the viewer shows: every kind of question, answered as a payload of columns (src/view/columns.h): those
-that are many numbers by Model.view(), the others here. The server and the one-file page take the same bytes from here.
+"""Answers all queries of the viewer. A query has a kind and parameters; its answer is a payload of columns (src/view/columns.h).
+Model.view() answers the kinds with many numbers, this module the others. The server and the one-file page use the same answers.
 
-of=base, with any kind, asks the run that this one is compared with, in its own numbers.
+Parameter of=base, with any kind: query the run that this one is compared with, by that run's indices.
 
 What the kinds are, made by `make docs` from src/view/contract.json:
 
@@ -329,11 +329,11 @@ if TYPE_CHECKING:
 
 REALS = frozenset(("begin", "end", "share"))
 WORDS = frozenset(("metric", "name", "of", "over", "rows"))
-MOST_SOURCE = 8 << 20  # bytes of a file that is shown
+MAX_SOURCE = 8 << 20  # bytes of a source file; larger ones are not shown
 
 
 class BadQuery(Refused):
-    """A question that cannot be answered: one line."""
+    """A query with an unknown kind or invalid parameters. The message is one line."""
 
 
 def _number(name: str, text: str) -> int | float | str:
@@ -346,23 +346,23 @@ def _number(name: str, text: str) -> int | float | str:
 
 
 class Experiment:
-    """An experiment whose questions any number of threads may ask at once."""
+    """An experiment that answers queries; several threads may call it at the same time."""
 
     def __init__(
         self, model: Model, directory: str, *, source: bool = True, compensated: bool = False, base: Experiment | None = None
     ) -> None:
-        """source: whether the text of files may be shown. compensated: the model has the cost of measuring taken out. base: the run
-        that it is compared with."""
+        """source: whether the text of source files may be shown. compensated: the cost of measuring is subtracted from the model's
+        times. base: the run to compare with."""
         self.model = model
         self.directory = directory
         self.source = source
         self.compensated = compensated
         self.base = base
-        self.told: Callable[[str], None] | None = None  # called with the kind of each question before it is answered
+        self.on_query: Callable[[str], None] | None = None  # called with the kind of each query before it is answered
         if base:
             model.view_against(base.model)
-        self._kept: dict[str, bytes] = {}  # answers that do not depend on parameters and take time
-        self._told_facts: dict[str, Any] | None = None
+        self._kept: dict[str, bytes] = {}  # cache of answers that have no parameters and take long
+        self._made_facts: dict[str, Any] | None = None
         self._files: list[str] = []
         self._sources: Sources | None = None
         self._same: changes.Same | None = None
@@ -382,13 +382,13 @@ class Experiment:
 
     @property
     def runs(self) -> list[Experiment]:
-        """This one, and what it is compared with."""
+        """This run, and the one to compare with, if any."""
         return [self] if self.base is None else [self, self.base]
 
     def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
-        """The payload; parameters as a URL has them, an empty one is not given. BadQuery, or _analyse.Error: one line."""
-        if self.told is not None:
-            self.told(kind)
+        """The payload. parameters: as in a URL; empty values are ignored. BadQuery, _analyse.Error: the message is one line."""
+        if self.on_query is not None:
+            self.on_query(kind)
         given = {name: _number(name, text) for name, text in parameters.items() if text}
         if "of" in given:
             return self._of(str(given["of"]), kind, parameters)
@@ -405,7 +405,7 @@ class Experiment:
         return self.base.get(kind, {name: text for name, text in parameters.items() if name != "of"})
 
     def _once(self, kind: str, given: dict[str, Any], make: Callable[[], dict[str, Any]]) -> bytes:
-        """An answer that is always the same: made by the first who asks, while others wait for it."""
+        """An answer without parameters, which is made once. Threads that query it meanwhile wait for it."""
         for name in given:
             raise BadQuery(f"{kind} takes no {name}")
         with self._locks[kind]:
@@ -414,11 +414,11 @@ class Experiment:
             return self._kept[kind]
 
     def facts(self) -> dict[str, Any]:
-        """What spartito.view.facts says; not to be changed, as all who ask are given the same."""
-        if self._told_facts is None:
+        """The facts, see spartito.view.facts. All callers share this object, so do not change it."""
+        if self._made_facts is None:
             has = {"source": self.source, "compare": self.base is not None}
-            self._told_facts = facts.facts(self.model, self.directory, has, self.compensated)
-        return self._told_facts
+            self._made_facts = facts.facts(self.model, self.directory, has, self.compensated)
+        return self._made_facts
 
     def _facts(self, given: dict[str, Any]) -> bytes:
         return self._once("facts", given, self.facts)
@@ -429,12 +429,12 @@ class Experiment:
             raise BadQuery("there is nothing to compare with: spartito view --compare")
 
         def made() -> dict[str, Any]:
-            said = changes.sentences(self.model, self.model.info(), base.model.info())
+            sentences = changes.sentences(self.model, self.model.info(), base.model.info())
             other = {key: value for key, value in base.facts().items() if key not in ("processes", "locations", "about")}
             same = self._counterparts(base)
             places = {"processes": same.processes, "locations": same.locations, "names": same.names}
             there, here = ((one.directory, one.model.info()) for one in (base, self))
-            return {"base": other, **words.spoken(said), **changes.recorded(there, here, self.compensated), **places}
+            return {"base": other, **words.as_members(sentences), **changes.recorded(there, here, self.compensated), **places}
 
         return self._once("compare", given, made)
 
@@ -467,10 +467,10 @@ class Experiment:
         ranged = "begin" in given or "end" in given
         functions = self.model.lines(**{name: value for name, value in given.items() if name not in ("begin", "end")})
         functions.sort(key=lambda f: -(f["excl"] + f["callees"]))
-        said = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
+        notes = {"unclipped": "times of lines are those of the whole run: the trace does not hold them"} if ranged else {}
         if self.base is not None and functions:
-            said.update(self._lines_before(functions, given, self.base))
-        return payload.pack({"functions": functions, **said})
+            notes.update(self._lines_before(functions, given, self.base))
+        return payload.pack({"functions": functions, **notes})
 
     def _lines_before(self, functions: list[dict[str, Any]], given: dict[str, Any], base: Experiment) -> dict[str, str]:
         same = self._counterparts(base)
@@ -492,9 +492,9 @@ class Experiment:
         return self._sources
 
     def _lines_of(self, file: str) -> list[str]:
-        """What may be shown of it."""
+        """The lines of a source file; empty if it may not be shown or cannot be read."""
         sources = self._known()
-        return sources.of(file).lines if self.source and sources.readable(file, MOST_SOURCE) else []
+        return sources.of(file).lines if self.source and sources.readable(file, MAX_SOURCE) else []
 
     def _source(self, given: dict[str, Any]) -> bytes:
         for name in given.keys() - {"file"}:
@@ -512,7 +512,7 @@ class Experiment:
     def _text(self, file: str, sources: Sources) -> dict[str, str]:
         if not self.source:
             return {"missing": "no source: it is left out of this page"}
-        if not sources.readable(file, MOST_SOURCE):
+        if not sources.readable(file, MAX_SOURCE):
             return {"missing": f"no source: {file} is no source file, or too large" if file else "no source: the file is not known"}
         found = sources.of(file)
         if not found.lines:
@@ -521,8 +521,8 @@ class Experiment:
 
 
 def open_experiment(directory: str, *, compare: str | None = None, compensate: bool = False, source: bool = True) -> Experiment:
-    """compare: the directory of a run before it. compensate: take the cost of measuring out of both. Refused or _analyse.Error: one
-    cannot be read, or they are the same."""
+    """compare: the directory of a run to compare with. compensate: subtract the cost of measuring from the times of both. Refused,
+    _analyse.Error: an experiment cannot be read, or both are the same."""
     from spartito.experiments.reading import another, load
 
     base = None

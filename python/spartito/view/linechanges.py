@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines of functions beside those of another run: the same by their text, in order, where both sources are known; else by how far
-they are behind the function's first line."""
+"""Matches the lines of functions with those of another run. If the source text of both runs is known, lines with the same text and
+order match. Otherwise lines match by their distance from the function's first line."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    Texts = Callable[[str], list[str]]  # the lines of a file; none: they are not known
+    Texts = Callable[[str], list[str]]  # returns the lines of a file; empty: the text is unknown
 
-MOST = 4000  # lines of a function that are matched by their text; matching takes more than proportional time
+MAX_LINES = 4000  # longest function whose lines are matched by text, as the time for matching grows faster than the lines
 
 
 def _texts(function: dict[str, Any], lines_of: Texts) -> list[str]:
-    """From the function's first line to the last that ran; nothing: they are not known."""
+    """The text from the function's first line to the last one that ran; empty: unknown or too long."""
     lines = lines_of(function["file"])
     first = max(function["line"], 1)
     last = max([first, *(line[0] for line in function["lines"])])
-    if last > len(lines) or last - first >= MOST:
+    if last > len(lines) or last - first >= MAX_LINES:
         return []
     return [text.strip() for text in lines[first - 1 : last]]
 
 
 def _same(function: dict[str, Any], base: dict[str, Any], texts: tuple[list[str], list[str]]) -> dict[int, int]:
-    """From numbers of the base's lines to those here."""
+    """Mapping from line numbers of the base to line numbers here."""
     first, before = max(function["line"], 1), max(base["line"], 1)
     now, was = texts
     if not now or not was:
@@ -67,9 +67,10 @@ def pair(
     functions: list[dict[str, Any]], before: list[dict[str, Any]], same: Mapping[tuple[str, str, int], tuple[str, str, int]],
     own: Texts, others: Texts
 ) -> None:  # fmt: skip
-    """Gives each function that the other run has, too, its `base`: name, file, line, excl, callees; by ("text" or "offset"); lines:
-    [line here, line there, hits, excl, callees] of the other run; gone: [line there, hits, excl, callees, text] of lines that have
-    no counterpart. same: from (name, file, line) of a function there to those here."""
+    """Adds `base` to each function that the other run has, too: name, file, line, excl, callees; by ("text" or "offset"); lines:
+    [line here, line in the other run, hits, excl, callees]; gone: [line in the other run, hits, excl, callees, text] of lines
+    without counterpart. before: functions of the other run. same: mapping from (name, file, line) of its functions to those here.
+    own, others: the source text of this run and of the other one."""
     there = {}
     for f in before:
         key = (f["name"], f["file"], f["line"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer shows of locks and waits: who waited for what, and who held it, of which tables show the longest."""
+"""Locks and waits for the viewer: the longest waits with waiter, lock and lock holder, and deadlock cycles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, memoryview]
 
-ROWS = 2000  # waits that are listed
+ROWS = 2000  # maximum of waits in the answer
 
 
 class _Numbers:
-    """Things to indices, each once; made: what stands at each."""
+    """Assigns indices to keys, one to each different key. made: the value at each index."""
 
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
@@ -32,7 +32,7 @@ class _Numbers:
 
 
 def answer(model: Model) -> dict[str, Any]:
-    """meta of the kind "locks" (kinds.py)."""
+    """meta of the kind "locks", see kinds.py."""
     found, info = model.locks(), model.info()
     names = locktable.Names(found, info)
     objects, stacks = _Numbers(), _Numbers()
@@ -65,7 +65,8 @@ def answer(model: Model) -> dict[str, Any]:
 
 
 def shortened(meta: dict[str, Any], columns: Columns, limit: int) -> tuple[dict[str, Any], Columns]:
-    """An answer with so many waits. What only others speak of keeps its place, and is empty."""
+    """The answer with at most `limit` waits. Locks and stacks that only the other waits refer to become empty but keep their
+    index."""
     waits = meta["waits"][:limit]
     objects = {wait["object"] for wait in waits}
     stacks = {wait[which] for wait in waits for which in ("stack", "holder_stack")}

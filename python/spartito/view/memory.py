@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer shows of memory: the heap over time, and where what was allocated, of which tables show the top."""
+"""Memory for the viewer: heap size over time, and the allocation sites with the most memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, memoryview]
 
-ROWS = 400  # that are listed of each quantity
+ROWS = 400  # maximum of rows for each quantity
 QUANTITIES = ("peak_bytes", "left_bytes", "bytes", "temporary_bytes")
 SHOWN = ("count", "bytes", "peak", "peak_bytes", "left", "left_bytes", "temporary", "temporary_bytes")
-KEPT = {"growing_bytes": "growing", "cache_bytes": "cache"}
+KEPT = {"growing_bytes": "growing", "cache_bytes": "cache"}  # column: kind of sites whose blocks stay allocated
 
 
 def _kept(group: dict[str, Any]) -> dict[str, int]:
-    """Of what is left."""
+    """Bytes at the end that belong to growing sites and to caches."""
     return {name: sum(site["left_bytes"] for site in group["sites"] if site["kept"] == kept) for name, kept in KEPT.items()}
 
 
@@ -33,7 +33,7 @@ def _threads(sites: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _chosen(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
-    """The `limit` rows with the most of each quantity."""
+    """The rows that are among the `limit` largest in any of QUANTITIES."""
     chosen: dict[int, dict[str, Any]] = {}
     for quantity in QUANTITIES:
         chosen.update({id(row): row for row in memorytable.largest(rows, quantity, limit)})
@@ -41,14 +41,14 @@ def _chosen(rows: list[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
 
 
 def _top(sites: list[dict[str, Any]], keys: tuple[str, ...]) -> tuple[list[dict[str, Any]], int]:
-    """Sites that are the same in these keys, as one: those with the most of any quantity; and how many others there are."""
+    """Sites grouped by these keys: the largest groups in any quantity, and the number of other groups."""
     groups = memorytable.summed(sites, keys)
     rows = [{**{key: group[key] for key in (*keys, *SHOWN)}, **_kept(group)} for group in _chosen(groups, ROWS)]
     return rows, len(groups) - len(rows)
 
 
 def _points(columns: Columns, rows: range, limit: int) -> list[int]:
-    """Some of these rows: as many of equal distance, the last one, and those of both peaks."""
+    """About `limit` of these rows, equally spaced, with the last row and those of the peaks of heap and resident memory."""
     if len(rows) <= limit:
         return list(rows)
     peaks = (max(rows, key=lambda i: columns[what][i]) for what in ("heap", "resident"))
@@ -56,7 +56,7 @@ def _points(columns: Columns, rows: range, limit: int) -> list[int]:
 
 
 def shortened(meta: dict[str, Any], columns: Columns, limit: int) -> tuple[dict[str, Any], Columns]:
-    """An answer with so many rows of each quantity, and some four times as many points of each curve."""
+    """The answer with at most `limit` rows for each quantity, and about four times as many points of each curve."""
     rows = {what: _chosen(meta[what], limit) for what in ("lines", "paths", "threads")}
     hidden = [n + len(meta[what]) - len(rows[what]) for n, what in zip(meta["hidden"], rows)]
     stacks = {str(row["path"]): meta["stacks"][str(row["path"])] for row in rows["paths"]}
@@ -71,7 +71,7 @@ def shortened(meta: dict[str, Any], columns: Columns, limit: int) -> tuple[dict[
 
 
 def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str, tuple[str, Sequence[float]]]]:
-    """meta and columns of the kind "memory" (kinds.py), of one process or all. Error: the raw files are gone."""
+    """meta and columns of the kind "memory", see kinds.py. process: None: all. Error: the raw files were removed."""
     found = model.memory()
     mine = [p for p in found["processes"] if process in (None, p["process"])]
     info = model.info()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page as one file: script, style and answers in it, and no request to anywhere."""
+"""The viewer as one HTML file, which contains script, style and answers. It makes no network requests."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from spartito.view.kinds import Experiment
 
-LIMIT = 20  # MiB, unless told otherwise
+LIMIT = 20  # MiB, default of --max-size
 
 
 def inline(name: str) -> str:
-    """The text of a script or style of the viewer, such that it ends where the element ends."""
+    """The text of a script or style of the viewer, escaped so that it does not end its HTML element early."""
     text = page.asset(name).decode()
     if name.endswith(".js"):
-        # both stand in strings and patterns alone, where a backslash before them means nothing
+        # both only occur in strings and regular expressions, where the backslash has no effect
         return re.sub(r"<(/script|!--)", r"<\\\1", text, flags=re.IGNORECASE)
     if "</style" in text.lower():
         raise AssertionError("the style of the page holds the end of an element")
@@ -42,7 +42,7 @@ def _hash(text: str) -> str:
 
 
 def policy(scripts: Iterable[str], style: str) -> str:
-    """For a document that runs these scripts, looks like this and asks nobody for anything."""
+    """The content security policy of a document with only these scripts and this style, and without network access."""
     return (
         f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
@@ -50,7 +50,8 @@ def policy(scripts: Iterable[str], style: str) -> str:
 
 
 def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, list[str]]:
-    """The text of the file, of at most limit bytes, and in sentences what it does not hold. Refused: no page, or no room."""
+    """The text of the file, of at most limit bytes, and notes about omitted data. source: include source text. Refused: this
+    Spartito was built without the viewer, or the limit is too small."""
     scripts, style = [inline("app.js")], inline("app.css")
     if any(experiment.facts()["has"][what] for what in page.MORE):
         scripts.append(inline("more.js"))
@@ -61,17 +62,17 @@ def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, lis
         f'<div id="app"></div>\n{page.NO_SCRIPT}'
     )
     end = "".join(f"<script>{script}</script>\n" for script in scripts) + "</body>\n</html>\n"
-    room = limit - len(begin.encode()) - len(end.encode())
+    budget = limit - len(begin.encode()) - len(end.encode())
     try:
-        blocks, pruned = pack(experiment, room, source)
+        blocks, pruned = pack(experiment, budget, source)
     except Refused as e:
         raise Refused(f"the file cannot be made within {size(limit)}: {e}; raise --max-size") from None
     return begin + "".join(block.text for block in blocks) + end, pruned
 
 
 def write(path: str, text: str) -> None:
-    """Complete or not at all, as `spartito convert` does it: files are replaced, directories never, pipes and terminals are written
-    to. Refused: it cannot be written."""
+    """Writes a file; an incomplete one is removed. An existing file is replaced, a directory is not; pipes and terminals are
+    written to. Refused: the path cannot be written."""
     data = text.encode()
     try:
         mode = os.stat(path).st_mode

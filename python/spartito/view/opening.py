@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a person comes to the page: a browser that is started, or the line that brings it over ssh."""
+"""Opens the page: starts a browser, or prints the ssh command that forwards the port to the user's machine."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def is_remote(environment: Mapping[str, str]) -> bool:
 
 
 def ssh_line(environment: Mapping[str, str], port: int) -> str:
-    """What to type on the machine in front of the person, for a server on this one; "": this one is that machine. From a node of a
-    batch job the way leads through the machine that the job was sent from."""
+    """The ssh command that forwards the port from this machine to the user's; "": this is the user's machine. For a node of a batch
+    job, the command connects through the host that submitted the job."""
     gate = environment.get("SLURM_SUBMIT_HOST") or environment.get("PBS_O_HOST") or environment.get("LSB_SUB_HOST") or ""
     host = socket.gethostname()
     if gate.split(".")[0] == host.split(".")[0]:
@@ -42,7 +42,7 @@ def ssh_line(environment: Mapping[str, str], port: int) -> str:
 
 
 def find_browser(environment: Mapping[str, str]) -> list[str]:
-    """The command that shows a file to the person; empty: there is none, or no screen that it could show it on."""
+    """The command that opens a file in a browser; empty: there is no browser or no display."""
     chosen = environment.get("BROWSER", "").split(os.pathsep)[0]
     if chosen:
         try:
@@ -58,9 +58,9 @@ def find_browser(environment: Mapping[str, str]) -> list[str]:
     return []
 
 
-class Door:
-    """A file that only its owner can read and that leads to the page. A browser is started with it and not with the address: what a
-    program was started with, every user of the machine can see, and the address holds the token."""
+class RedirectFile:
+    """An HTML file that redirects to the page and that only its owner can read. The browser gets this file as its argument instead
+    of the address: the address has the token, and all users of the machine can see the arguments of processes."""
 
     def __init__(self, url: str) -> None:
         self.directory = tempfile.mkdtemp(prefix="spartito-view-", dir=os.environ.get("XDG_RUNTIME_DIR") or None)
@@ -77,7 +77,7 @@ class Door:
         if words == command:
             words.append(self.path)
         try:
-            # a session of its own: Ctrl-C in this terminal is not for the browser
+            # in a separate session, so Ctrl-C in this terminal does not end the browser
             subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
             )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page that is one file holds: answers to the questions that its views ask, deflated, within a budget of bytes.
+"""Packs the answers to the queries of the views into the one-file page, compressed and within a budget of bytes.
 
-The most important comes first and takes what it needs; what comes last gets what is left. So the detail of the timeline goes first,
-then call paths with little time, then the text of source files, and each time a sentence says so, on the page and in the
-terminal."""
+Answers are added in the order of their importance as long as they fit. If the budget is too small, the page omits first detail of
+the timeline, then call paths with little time, then the text of source files. For each omission there is a note, which the page and
+the terminal show."""
 
 from __future__ import annotations
 
@@ -26,58 +26,59 @@ if TYPE_CHECKING:
 
     from spartito.view.kinds import Experiment
 
-    # meta and columns of an answer, with at most so many rows
+    # shortens (meta, columns) of an answer to a maximum of rows
     Shortened = Callable[[dict[str, Any], Mapping[str, memoryview], int], tuple[dict[str, Any], Mapping[str, memoryview]]]
 
-LEAST_PATHS = 1000
-# functions, those with the most time, that a page has where there is no room for all of them, and as many call paths
+MIN_PATHS = 1000
+# numbers of functions, and of call paths, with the most time to try if not all fit
 FEWER = (2000, 1400, 1000, 700, 500, 350, 250, 180, 120, 80, 50, 30)
-ROWS_OF_TABLES = (2000, 400, 200, 100, 50, 25, 12, 6)  # the first number with which a table fits
-# paths of a call tree: the first number of these with which it fits; of one process or thread
-PATHS = (200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, LEAST_PATHS)
-PATHS_ALONE = (20_000, 5_000, LEAST_PATHS)
-SELECTIONS = 256  # processes, and threads, of which the page holds an own tree
-TASKS = 2048  # tasks of which it holds the steps
-LOCATIONS = 256  # threads of which it holds the calls
-# as viewer/src/timeline/data.ts asks: a tile of a level is one of 2**level parts of the run
+ROWS_OF_TABLES = (2000, 400, 200, 100, 50, 25, 12, 6)  # numbers of rows of a table to try
+# numbers of paths of a call tree to try: of the whole run, and of one process or thread
+PATHS = (200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, MIN_PATHS)
+PATHS_ALONE = (20_000, 5_000, MIN_PATHS)
+SELECTIONS = 256  # maximum of processes and threads with a separate call tree
+TASKS = 2048  # maximum of tasks with their steps
+LOCATIONS = 256  # maximum of threads with their calls
+# columns, rows and messages of a tile, as in viewer/src/timeline/data.ts; level n divides the run into 2**n tiles
 TILE, ROWS, MESSAGES = 1024, 64, 2000
-SMALL = 16 << 10  # bytes that are not worth a measured guess
-ENOUGH = 4  # answers for which there was no room: smaller ones are not looked for any longer
-LEVELS = 4  # of tiles that a page may hold
-FINE = 4  # times as many columns in tiles of calls, which tell begin and end themselves
-BESIDE = ("balance", "critical", "io", "matrix", "tasks", "waits")  # which the page asks of both runs
-GROUPS = 22  # lines of the run in small, as in viewer/src/timeline/data.ts
-CURVES = 64  # threads that have curves of their own, as in viewer/src/data/curves.ts; of more there is the sum
-COLUMNS = (TILE, 256, 64)  # of curves of metrics and counters: the first number of these with which they fit
+SMALL = 16 << 10  # bytes below which the uncompressed size of the facts is a good enough estimate
+MAX_MISSES = 4  # answers that did not fit, after which no others are tried
+LEVELS = 4  # maximum of tile levels
+FINE = 4  # factor of columns in tiles of calls, which have exact begin and end times
+OF_BOTH = ("balance", "critical", "io", "matrix", "tasks", "waits")  # kinds that the page queries for both runs
+GROUPS = 22  # rows of the timeline's overview, as in viewer/src/timeline/data.ts
+CURVES = 64  # maximum of threads with separate curves, as in viewer/src/data/curves.ts; for more threads there is the sum
+COLUMNS = (TILE, 256, 64)  # numbers of columns to try for curves of metrics and counters
 WHOLE = "`spartito view` on the experiment's directory shows all of it"
 WHOLE_OF_CELL = "`%spartito_view` shows all of it"
 
 
 def element(name: str, value: str, data: bytes, effort: int) -> str:
-    """Data that a script of the page reads (viewer/src/data/inflate.ts), found by its attribute `name`. effort: of zlib."""
+    """An element with data for a script of the page (viewer/src/data/inflate.ts), which finds it by its attribute `name`. effort:
+    zlib level."""
     body = base64.b64encode(zlib.compress(data, effort)).decode("ascii")
     return f'<script type="application/octet-stream" {name}="{html.escape(value)}">{body}</script>\n'
 
 
 class Block:
-    """One answer in the page."""
+    """An answer in the page. key: its query; raw: uncompressed bytes; text: its HTML element."""
 
     __slots__ = ("key", "raw", "text")
 
     def __init__(self, key: str, data: bytes, effort: int) -> None:
-        """effort: of zlib."""
+        """effort: zlib level."""
         self.key = key
         self.raw = len(data)
         self.text = element("data-query", key, data, effort)
 
 
 def key_of(kind: str, parameters: dict[str, str]) -> str:
-    """The one spelling of a question, as viewer/src/data/source.ts has it."""
+    """The canonical text of a query, the same as in viewer/src/data/source.ts."""
     return f"{kind}?{urlencode(sorted(parameters.items()))}" if parameters else kind
 
 
 def number(value: float) -> str:
-    """As JavaScript writes it."""
+    """A number as JavaScript formats it."""
     text = repr(value)
     if 1e-6 <= value < 1e21 and "e" in text:
         text = format(Decimal(text), "f")
@@ -87,13 +88,13 @@ def number(value: float) -> str:
 
 class Packing:
     def __init__(self, experiment: Experiment, budget: int, effort: int = 6) -> None:
-        """budget: bytes of all blocks. effort: of zlib."""
+        """budget: maximum of bytes of all blocks. effort: zlib level."""
         self.experiment = experiment
         self.effort = effort
         self.left = budget
         self.blocks: list[Block] = []
         self.pruned: list[str] = []
-        self.fewer = 0  # functions and paths that it has, where not all
+        self.fewer = 0  # number of functions and paths in the page; 0: all
         self.facts = experiment.facts()
         self.whole = WHOLE_OF_CELL if self.facts["title"].startswith("In[") else WHOLE
 
@@ -101,7 +102,7 @@ class Packing:
         return Block(key, data, self.effort)
 
     def _made(self, kind: str, asked: dict[str, str], key: dict[str, str] | None = None) -> Block:
-        """key: the parameters under which the page finds it, where they are not those asked for."""
+        """The block of an answer. asked: parameters of the query. key: parameters of the page's query, if different."""
         return self._block(key_of(kind, asked if key is None else key), self.experiment.get(kind, asked))
 
     def _take(self, block: Block) -> bool:
@@ -111,22 +112,23 @@ class Packing:
         self.blocks.append(block)
         return True
 
-    # ---- what the page cannot be without
+    # ---- data that every page needs
 
-    def keep_room(self, words: int = 8192, times: int = 2) -> None:
-        """For the facts, which come last, when all is known: so many times what they take now, and bytes for words more."""
+    def reserve_facts(self, words: int = 8192, times: int = 2) -> None:
+        """Reserves bytes for the facts, which are packed last with all notes: `times` their current size, and `words` bytes."""
         raw = payload.pack(self.facts)
         self.left -= times * (len(raw) if times > 1 and len(raw) < SMALL else len(self._block("facts", raw).text)) + words
 
     def least(self, fewer: int) -> int:
-        """Bytes that so many functions and paths take."""
+        """The bytes of `fewer` functions and paths."""
         return sum(len(block.text) for block in self._fewer(fewer, ()))
 
     def core(self, fewer: tuple[int, ...] = (), named: Container[str] = ()) -> None:
-        """fewer: numbers of functions with the most time that will do where there is no room for all. named: functions that have
-        their names in any case. Refused: not even that fits."""
+        """Adds functions and their flat profile, and reserves bytes for a small call tree. fewer: numbers of functions with the
+        most time to try if not all fit. named: functions that always keep their names. Refused: not even the smallest number
+        fits."""
         regions, flat = self._made("regions", {}), self._made("flat", {})
-        tree = self._made("tree", {"limit": str(LEAST_PATHS)}, {})
+        tree = self._made("tree", {"limit": str(MIN_PATHS)}, {})
         short = self._short(regions, flat, tree)
         for limit in fewer:
             if short <= 0:
@@ -146,12 +148,12 @@ class Packing:
         self.reserved = tree
 
     def _short(self, *blocks: Block) -> int:
-        """Bytes that are missing for these."""
+        """The bytes by which these blocks exceed the remaining budget."""
         return sum(len(block.text) for block in blocks) - self.left
 
     def _fewer(self, limit: int, named: Container[str]) -> tuple[Block, Block, Block]:
-        """Regions, flat and tree of so many functions and paths. Regions keep their indices; those that are not shown have empty
-        names."""
+        """Blocks of regions, flat and tree with `limit` functions and paths. All regions keep their indices; omitted ones have
+        empty names."""
         flat = self.experiment.get("flat", {"limit": str(limit)})
         tree = self.experiment.get("tree", {"limit": str(limit)})
         meta, regions = payload.unpack(self.experiment.get("regions", {}))
@@ -169,15 +171,16 @@ class Packing:
         packed = payload.repack(meta, {**regions, **columns})
         return self._block("regions", packed), self._block("flat", flat), self._block("tree", tree)
 
-    def shortened(self, kind: str, what: str, shortened: Shortened, room: float) -> dict[str, Any] | None:
-        """An answer of at most so many bytes, its meta with as many rows as fit. None: there is no room."""
+    def shortened(self, kind: str, what: str, shortened: Shortened, limit: float) -> dict[str, Any] | None:
+        """Adds an answer of at most `limit` bytes, with as many rows as fit, and returns its meta. None: it does not fit. what:
+        name of the data for the note."""
         meta: dict[str, Any]
         columns: Mapping[str, memoryview]
         meta, columns = payload.unpack(self.experiment.get(kind, {}))
-        for limit in ROWS_OF_TABLES:
-            meta, columns = shortened(meta, columns, limit)
+        for rows in ROWS_OF_TABLES:
+            meta, columns = shortened(meta, columns, rows)
             block = self._block(kind, payload.repack(meta, columns))
-            if len(block.text) <= room:
+            if len(block.text) <= limit:
                 self._take(block)
                 return meta
         self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {self.whole}.")
@@ -212,7 +215,7 @@ class Packing:
             wanted += [("waits", {}, "wait states"), ("critical", {}, "the critical path")]
         for kind, asked, what in wanted:
             self.optional(kind, asked, what)
-            if has["compare"] and kind in BESIDE:
+            if has["compare"] and kind in OF_BOTH:
                 self.optional(kind, {**asked, "of": "base"}, f"of the other run {what}")
 
     def optional(self, kind: str, asked: dict[str, str], what: str) -> None:
@@ -224,10 +227,10 @@ class Packing:
         if not self._take(block):
             self.pruned.append(f"This file does not hold {what}, which takes {size(len(block.text))}; {self.whole}.")
 
-    # ---- sources, paths, time: each takes what is left
+    # ---- sources, paths, timeline: each takes the remaining budget
 
     def sources(self, least: float = 0.0, also: Container[str] = ()) -> None:
-        """Files in the order of the time in them. least: the share of all time that a file needs, unless it is one of `also`."""
+        """Adds source files, most time first. least: fraction of the time that a file needs, unless it is in `also`."""
         meta, regions = payload.unpack(self.experiment.get("regions", {}))
         flat = payload.unpack(self.experiment.get("flat", {}))[1]
         times: dict[int, float] = {}
@@ -246,27 +249,28 @@ class Packing:
         if missed:
             self.pruned.append(f"The text of {plural(missed, 'source file')} with little time is left out; {self.whole}.")
 
-    def _tree(self, selected: dict[str, str], room: int, limits: tuple[int, ...]) -> tuple[Block, int, int] | None:
-        """The tree with as many paths as fit into the room, how many it has, and how many there are. limits: to be tried."""
-        fits = float("inf")  # paths, as far as the attempt before tells
+    def _tree(self, selected: dict[str, str], budget: int, limits: tuple[int, ...]) -> tuple[Block, int, int] | None:
+        """The largest call tree of at most `budget` bytes, the number of its paths, and of all paths. limits: numbers of paths to
+        try, in descending order."""
+        fits = float("inf")  # estimated number of paths that fit, from the previous attempt
         for limit in limits:
             if limit > fits and limit != limits[-1]:
                 continue
             data = self.experiment.get("tree", {**selected, "limit": str(limit)})
             block, meta = self._block(key_of("tree", selected), data), payload.unpack(data)[0]
-            if len(block.text) <= room:
+            if len(block.text) <= budget:
                 return block, meta["shown"], meta["paths"]
-            fits = meta["shown"] * room / len(block.text)
+            fits = meta["shown"] * budget / len(block.text)
         return None
 
     def paths(self, limits: tuple[int, ...] = PATHS) -> None:
-        """limits: numbers of paths to be tried."""
+        """Adds the call tree of the whole run. limits: numbers of paths to try."""
         self.left += len(self.reserved.text)
         found = self._tree({}, self.left, (self.fewer,) if self.fewer else limits)
         block, shown, there = found if found else (self.reserved, 0, 0)
         self._take(block)
         if found is None:
-            meta = payload.unpack(self.experiment.get("tree", {"limit": str(LEAST_PATHS)}))[0]
+            meta = payload.unpack(self.experiment.get("tree", {"limit": str(MIN_PATHS)}))[0]
             shown, there = meta["shown"], meta["paths"]
         if shown < there:
             self.pruned.append(
@@ -275,7 +279,7 @@ class Packing:
             )
 
     def _selections(self) -> Iterable[tuple[str, int, float]]:
-        """(parameter, index, busy) of what can be looked at alone; nothing where there is one thing only."""
+        """(parameter, index, busy) of each process and thread that can be selected; empty if there is only one."""
         locations = self.facts["locations"]
         if len(locations) < 2:
             return
@@ -288,12 +292,12 @@ class Packing:
             yield from (("location", i, loc["busy"]) for i, loc in enumerate(locations))
 
     def selections(self) -> None:
-        """Trees and flat profiles of single processes and threads, the busiest first."""
+        """Adds call trees and flat profiles of single processes and threads, busiest first."""
         wanted = sorted(self._selections(), key=lambda s: (-s[2], s[0], s[1]))
         missed = cut = missing_lines = 0
         for n, (name, index, _) in enumerate(wanted):
             selected = {name: str(index)}
-            if n >= SELECTIONS or missed == ENOUGH:
+            if n >= SELECTIONS or missed == MAX_MISSES:
                 missed = len(wanted) - n + missed
                 break
             flat = self._made("flat", selected)
@@ -318,7 +322,7 @@ class Packing:
             self.pruned.append(f"{who[0].upper()}{who[1:]} cannot be selected alone in this file; {self.whole}.")
 
     def _tile(self, level: int, index: int) -> dict[str, str]:
-        """The parameters of a range of time, in the words of the page."""
+        """The parameters for the time range of a tile, formatted as in the page's queries."""
         if level == 0:
             return {}
         whole = max(self.facts["duration"], 1e-9)
@@ -327,7 +331,8 @@ class Packing:
         return {"begin": number(index * part), "end": number(end)}
 
     def _level(self, level: int, locations: list[int]) -> Iterable[tuple[str, dict[str, str], dict[str, str]]]:
-        """(kind, what is asked for, what the page asks for) of all tiles, those of all rows first."""
+        """(kind, parameters of the query, parameters of the page's query) of all tiles of a level. Tiles of all rows come first,
+        then the calls of these locations."""
         n = len(self.facts["locations"])
         tiles = [self._tile(level, i) for i in range(2**level)]
         for tile in tiles:
@@ -351,14 +356,14 @@ class Packing:
                 yield "timeline", {**key, "pixels": str(TILE * FINE)}, key
 
     def weights(self) -> None:
-        """The call tree as wide as each metric, of the whole run; beside another run it is as wide as the time only."""
+        """Adds for each metric the call tree of the whole run weighted by it. Compared runs are only weighted by time."""
         if self.facts["has"]["compare"]:
             return
         missed = []
         for metric in self.facts["metrics"]:
             if not metric["total"]:
                 continue
-            # where functions are left out, other paths than those by time have some that have no names
+            # if functions are omitted, paths chosen by a metric may have functions without names
             found = None if self.fewer else self._tree({"metric": metric["name"]}, self.left, PATHS_ALONE)
             if found:
                 self._take(found[0])
@@ -368,13 +373,13 @@ class Packing:
             self.pruned.append(f"Call trees cannot be weighed by {', '.join(missed)} in this file; {self.whole}.")
 
     def _curves(self) -> list[tuple[str, dict[str, str]]]:
-        """Questions about what was counted over time, but for its part."""
+        """(kind, parameters without tile) of the queries for curves over time."""
         has = self.facts["has"]
         together = {"over": "sum"} if len(self.facts["locations"]) > CURVES else {}
         return [("counters", {})] * has["counters"] + [("metrics", together)] * has["metrics"]
 
     def curves(self) -> None:
-        """Metrics and counters over the whole run, in fewer columns where there is less room."""
+        """Adds metrics and counters over the whole run, with as many columns as fit."""
         for kind, asked in self._curves():
             key = {**asked, "pixels": str(TILE)}
             for columns in COLUMNS:
@@ -387,7 +392,7 @@ class Packing:
                 self.pruned.append(f"{kind.capitalize()} over time are here in {columns} columns; {self.whole}.")
 
     def timeline(self) -> None:
-        """Tiles of ever finer levels, until there is no room for the next one."""
+        """Adds tiles level by level from coarse to fine, until a level does not fit."""
         if not self.facts["has"]["time"]:
             return
         if self.facts["has"]["trace"]:
@@ -404,7 +409,7 @@ class Packing:
             tiles = list(self._level(held, locations))
             for n, (kind, asked, key) in enumerate(tiles):
                 missed += not self._take(self._made(kind, asked, key))
-                if missed == ENOUGH:
+                if missed == MAX_MISSES:
                     missed += len(tiles) - n - 1
                     break
             held += not missed
@@ -416,15 +421,16 @@ class Packing:
             self.pruned.append(f"The calls of the {count(len(locations))} busiest threads are here one by one; {self.whole}.")
 
     def finish(self) -> list[Block]:
-        """All blocks, the facts first, which tell what is missing."""
+        """All blocks. The first has the facts with the notes about omitted data."""
         facts = {**self.facts, "pruned": self.pruned, "file": True}
         return [self._block("facts", payload.pack(facts)), *self.blocks]
 
 
 def pack(experiment: Experiment, budget: int, source: bool) -> tuple[list[Block], list[str]]:
-    """The blocks of the page, of at most budget bytes, and in sentences what they do not hold. Refused: there is no room."""
+    """The blocks of the page, of at most budget bytes, and notes about omitted data. source: include source text. Refused: the
+    smallest page does not fit."""
     packing = Packing(experiment, budget)
-    packing.keep_room()
+    packing.reserve_facts()
     packing.core()
     packing.tables()
     if source:

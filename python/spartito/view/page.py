@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page itself: what the build of viewer/ has put beside this file."""
+"""The HTML of the page, and its scripts and styles, which the build of viewer/ writes to static/."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 
 from spartito.base.messages import Refused
 
-# what an experiment has whose views are in more.js, which the page loads when it opens one of them (viewer/src/views/later.ts)
+# members of Facts.has whose views are in more.js; the page loads it with the first of these views (viewer/src/views/later.ts)
 MORE = ("states", "memory", "locks", "messages", "waits", "tasks", "io")
-CELL_MORE = ("memory", "locks")  # of which the frame below a notebook's cell has a view, which is then made of cellmore.js
+CELL_MORE = ("memory", "locks")  # members of Facts.has for which the frame below a notebook's cell contains cellmore.js
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 GET = "with node 18 or newer and npm, run tools/viewer.sh in its sources and install it again, or install a wheel"
 HEAD = (
@@ -17,7 +17,7 @@ HEAD = (
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
 )
 NO_SCRIPT = "<noscript>Spartito shows this page with JavaScript, which is disabled here.</noscript>\n"
-# the icon is none: no browser asks for another
+# an empty icon, so browsers do not request /favicon.ico
 ICON = '<link rel="icon" href="data:,">\n'
 INDEX = (
     f'{HEAD}<title>Spartito</title>\n{ICON}<link rel="stylesheet" href="app.css">\n</head>\n<body>\n'
@@ -26,7 +26,7 @@ INDEX = (
 
 
 def asset(name: str) -> bytes:
-    """Refused: this Spartito was built without it."""
+    """The contents of a file of the viewer. Refused: this Spartito was built without the viewer."""
     try:
         with open(os.path.join(STATIC, name), "rb") as f:
             return f.read()

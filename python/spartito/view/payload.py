@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Payloads of columns, as src/view/columns.h describes them: written where Python answers, read by tests and pictures."""
+"""Writes and reads payloads of columns, see src/view/columns.h."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CODES = {"f64": "d", "f32": "f", "u32": "I", "i32": "i", "u8": "B"}
 
 
 def pack(meta: Mapping[str, Any], columns: Mapping[str, tuple[str, Sequence[float]]] | None = None) -> bytes:
-    """columns: {name: (type, numbers)}. Names of files that are no UTF-8 stand as with backslashreplace. ValueError: a number in
-    meta that JSON has not (NaN, infinities)."""
+    """columns: {name: (type, numbers)}. Invalid UTF-8 in file names is escaped with backslashes. ValueError: a number in meta is
+    NaN or infinite, which JSON does not support."""
     described: dict[str, dict[str, Any]] = {}
     parts = []
     at = 0
@@ -36,13 +36,13 @@ def pack(meta: Mapping[str, Any], columns: Mapping[str, tuple[str, Sequence[floa
 
 
 def repack(meta: Mapping[str, Any], columns: Mapping[str, memoryview]) -> bytes:
-    """What unpack() gave, changed."""
+    """pack() for columns as unpack() returns them."""
     kinds = {code: kind for kind, code in CODES.items()}
     return pack(meta, {name: (kinds[column.format], column) for name, column in columns.items()})
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
-    """meta and the columns, which are views of data; ValueError: it is none. For machines whose numbers are little-endian."""
+    """meta and the columns, which are views of data. Only for little-endian machines. ValueError: data is no payload."""
     if len(data) < 8:
         raise ValueError("not a payload of columns: too short")
     magic, n = struct.unpack_from("<II", data)

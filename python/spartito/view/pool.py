@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Answers of an experiment for an event loop: made in threads, each question once however many ask, the last ones kept."""
+"""Answers of an experiment for an event loop. Threads make the answers. Equal queries share one answer; the latest are cached."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
         def get(self, kind: str, parameters: Mapping[str, str]) -> bytes: ...
 
 
-KEPT = 256 << 20  # bytes of answers
-THREADS = min(8, (os.cpu_count() or 1) + 1)  # more than processors: a thread may wait for a page of a file
+KEPT = 256 << 20  # bytes of cached answers
+THREADS = min(8, (os.cpu_count() or 1) + 1)  # one more than processors, as a thread may wait for a page of a file
 
 
 class Work:
-    """What a thread does, or is to do."""
+    """A task that a thread runs or will run."""
 
     def __init__(self, future: asyncio.Future[bytes]) -> None:
         self.future = future
-        self.waiting = 0  # who wants the answer
+        self.waiting = 0  # number of requests that wait for the answer
         self._lock = threading.Lock()
         self._begun = self._dropped = False
 
     def begin(self) -> bool:
-        """Of a thread: whether it is still wanted."""
+        """Called by the thread: marks the task as begun. False: it was dropped."""
         with self._lock:
             self._begun = not self._dropped
             return self._begun
 
     def drop(self) -> bool:
-        """Whether it had not begun, and now will not."""
+        """Drops the task unless it has begun. Returns whether it was dropped."""
         with self._lock:
             self._dropped = not self._begun
             return self._dropped
 
 
 class Pool:
-    """Threads that end with the process, whatever they do then: Ctrl-C waits for no answer."""
+    """Daemon threads, so Ctrl-C ends the process without waiting for answers."""
 
     def __init__(self, threads: int = THREADS) -> None:
         self.tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -58,7 +58,7 @@ class Pool:
             self.tasks.get()()
 
     def run(self, work: Callable[[], bytes]) -> Work:
-        """What nobody waits for any longer when its turn comes is not done."""
+        """Queues a task. It is not run if it is dropped before a thread takes it."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bytes] = loop.create_future()
         made = Work(future)
@@ -100,7 +100,7 @@ class Answers:
         self.asked: dict[str, Work] = {}
 
     async def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
-        """What the experiment raises, this raises."""
+        """The answer, from the cache, from an outstanding task or from a new task. Raises the exceptions of Experiment.get()."""
         key = kind + "?" + urlencode(sorted(parameters.items()))
         if key in self.kept:
             self.kept.move_to_end(key)
@@ -112,7 +112,7 @@ class Answers:
             work.future.add_done_callback(lambda done: self._keep(key, done))
         work.waiting += 1
         try:
-            # who asked first may go away: the others still wait for it
+            # shielded: the first request may be cancelled while others wait for the same answer
             return await asyncio.shield(work.future)
         finally:
             work.waiting -= 1

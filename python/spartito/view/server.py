@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The server of `spartito view`: one experiment, for one user of this machine.
+"""The server of `spartito view`: serves one experiment to one user of this machine.
 
-It listens on the loopback interface, which other users of the machine reach too, and so do pages of other sites in the user's own
-browser. The first do not know the token in the address. The second do not either; should they learn it, the names that a request
-may ask for (DNS rebinding), what the browser says about who asks, and the lack of any CORS header keep them out. Slow and idle
-connections cost a place in a table, and the one that did nothing for the longest time leaves it when the table is full."""
+It listens on the loopback interface, which other users of the machine can reach, and pages of other sites in the user's browser,
+too. Neither know the token in the address. If such a page learns the token, three checks still refuse it: the Host header (against
+DNS rebinding), the Origin and Sec-Fetch headers, and the missing CORS headers. The number of connections is limited. At the limit,
+the connections that have been idle for the longest time are closed."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ if TYPE_CHECKING:
 
     from spartito.view.pool import Experiment
 
-PATIENCE_HEAD = 10.0  # s from a request's first byte to its last
-PATIENCE_IDLE = 60.0  # s between requests of a connection
-PATIENCE_WRITE = 30.0  # s in which a part of an answer is taken
-IDLE = 1.0  # s after which a connection without a request may lose its place
-PART = 64 << 10  # bytes of an answer that are handed to the socket at a time
-MOST = 12_000  # connections at once
-SPARE = 64  # descriptors for all else
+TIMEOUT_HEAD = 10.0  # s from a request's first byte to its last
+TIMEOUT_IDLE = 60.0  # s between requests of a connection
+TIMEOUT_WRITE = 30.0  # s until the client has received a part of an answer
+IDLE = 1.0  # s after which a connection without a request may be closed at the limit of connections
+PART = 64 << 10  # bytes of an answer that are written to the socket at a time
+MAX_CONNECTIONS = 12_000  # open at the same time
+SPARE = 64  # descriptors reserved for other purposes
 KIND = re.compile(r"data/([a-z]+)(?:\?(.*))?\Z")
-FIRST = ("facts", "regions", "flat", "tree")  # what every page asks for, made while the browser starts
+FIRST = ("facts", "regions", "flat", "tree")  # kinds that every page queries; the answers are made while the browser starts
 DENIED = "Not allowed: use the address that `spartito view` printed, whole."
-CLOSED = ("cross-site", "same-site")
+OTHER_SITES = ("cross-site", "same-site")  # values of Sec-Fetch-Site for requests of pages of other sites
 
 
 class Connection:
-    """One from a browser. since: when it last came on."""
+    """A connection of a browser. since: time in seconds of its last progress."""
 
     __slots__ = ("gone", "phase", "since", "writer")
 
     def __init__(self, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
         self.writer = writer
-        self.gone = gone  # set when it will say nothing any more
-        self.phase = "idle"  # idle, head (within a request), work, write
+        self.gone = gone  # set when the client has closed its end
+        self.phase = "idle"  # idle, head (receives a request), work (makes the answer), write
         self.since = time.monotonic()
 
     def now(self, phase: str) -> None:
@@ -64,7 +64,7 @@ class Connection:
 
 
 class Protocol(asyncio.StreamReaderProtocol):
-    """Tells at once when the other side ends the connection, while nobody reads from it."""
+    """Sets `gone` as soon as the client closes the connection, even while no one reads from it."""
 
     def __init__(self, reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
         super().__init__(reader)
@@ -81,8 +81,8 @@ class Protocol(asyncio.StreamReaderProtocol):
 
 class Server:
     def __init__(self, experiment: Experiment, *, token: str = "", names: Sequence[str] = ()) -> None:
-        """token: what the address holds (default: a random one). names: by which a proxy may ask, NAME or NAME:PORT.
-        Refused: there is no page to show."""
+        """token: part of the address (default: a random one). names: further host names that requests may have, NAME or NAME:PORT,
+        for proxies. Refused: this Spartito was built without the viewer."""
         self.token = token or secrets.token_urlsafe(32)
         self.names = [name.lower() for name in names]
         self.static = {
@@ -93,13 +93,13 @@ class Server:
         }
         self.answers = Answers(experiment, Pool())
         self.connections: set[Connection] = set()
-        self.most = MOST
-        self.freed: asyncio.Event | None = None  # made in the loop that waits for it
+        self.max_connections = MAX_CONNECTIONS
+        self.freed: asyncio.Event | None = None  # set when a connection has ended; created in the loop that waits for it
         self.port = 0
         self.tasks: set[asyncio.Task[None]] = set()
         self.listening: socket.socket | None = None
 
-    # ---- who may ask for what
+    # ---- access control
 
     def _known_name(self, host: str) -> bool:
         host = host.lower()
@@ -109,7 +109,7 @@ class Server:
         return host in self.names or name in self.names
 
     def _check(self, request: Request) -> str:
-        """What is asked for, without the token; Bad: by someone who must not."""
+        """The path and query of a request without the token. Bad: the request is not allowed."""
         headers = request.headers
         host = headers.get("host", "")
         if not self._known_name(host):
@@ -119,12 +119,12 @@ class Server:
             raise Bad(403, DENIED)
         if not slash:
             raise Bad(301, self.token + "/")
-        wanted = "" if rest.startswith("?") else rest  # Jupyter's own token may stand there
+        wanted = "" if rest.startswith("?") else rest  # the query of the page itself may be Jupyter's token
         if "origin" in headers and headers["origin"].partition("://")[2].lower() != host.lower():
             raise Bad(403, DENIED)
-        # a link to the page may stand anywhere; nothing else is of use to another site
+        # other sites may only link to the page
         linked = wanted == "" and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-        if headers.get("sec-fetch-site") in CLOSED and not linked:
+        if headers.get("sec-fetch-site") in OTHER_SITES and not linked:
             raise Bad(403, DENIED)
         return wanted
 
@@ -138,13 +138,13 @@ class Server:
         try:
             given = parse_qsl(asked[2] or "", keep_blank_values=True, strict_parsing=bool(asked[2]), max_num_fields=32)
         except ValueError:
-            raise Bad(400, "The question cannot be read.") from None
+            raise Bad(400, "The query cannot be read.") from None
         if len(dict(given)) != len(given):
             raise Bad(400, "A parameter is given twice.")
         return Answer(200, "application/octet-stream", await self.answers.get(asked[1], dict(given)))
 
     async def _answered(self, request: Request) -> Answer:
-        """Whatever happens is an answer."""
+        """The answer to a request; exceptions become error responses."""
         from spartito._analyse import Error
 
         try:
@@ -176,7 +176,7 @@ class Server:
         await c.writer.drain()
 
     async def _request(self, c: Connection, reader: asyncio.StreamReader) -> bytes:
-        """The head of the next one; b"": there is none."""
+        """The head of the next request; b"": the client has closed the connection."""
         c.now("idle")
         first = await reader.read(1)
         if not first:
@@ -187,8 +187,9 @@ class Server:
         except asyncio.LimitOverrunError:
             raise Bad(431, "The request is too long.") from None
 
-    async def _farewell(self, c: Connection, reader: asyncio.StreamReader) -> None:
-        """Hears out who was refused: closed at once, the socket would take back the sentence that says why."""
+    async def _drain_refused(self, c: Connection, reader: asyncio.StreamReader) -> None:
+        """Reads the rest of a refused request. A socket closed with unread data resets the connection, so the client would lose the
+        error message."""
         c.now("head")
         c.writer.write_eof()
         for _ in range(64):
@@ -196,7 +197,7 @@ class Server:
                 return
 
     async def _unless_gone(self, c: Connection, answering: Coroutine[Any, Any, Answer]) -> Answer | None:
-        """None: the other side has left meanwhile, and the work is given up if it had not begun."""
+        """The answer. None: the client has closed the connection meanwhile; work that has not begun is cancelled."""
         working = asyncio.ensure_future(answering)
         gone = asyncio.ensure_future(c.gone.wait())
         try:
@@ -220,9 +221,9 @@ class Server:
             except Bad as e:
                 extra = [("Allow", "GET, HEAD")] if e.status == 405 else []
                 await self._send(c, sentence(e.status, str(e), extra), False, True)
-                await self._farewell(c, reader)
+                await self._drain_refused(c, reader)
                 return
-            # other programs than browsers may say nothing more and still listen
+            # programs other than browsers may close their sending end and still receive
             browser = "sec-fetch-mode" in request.headers
             answer = await (self._unless_gone(c, self._answered(request)) if browser else self._answered(request))
             if answer is None:
@@ -232,7 +233,7 @@ class Server:
 
     async def _connection(self, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(limit=wire.LONGEST_HEAD)
+        reader = asyncio.StreamReader(limit=wire.MAX_HEAD)
         gone = asyncio.Event()
         protocol = Protocol(reader, gone)
         c: Connection | None = None
@@ -244,7 +245,7 @@ class Server:
             c.writer.close()
             await c.writer.wait_closed()
         except (OSError, asyncio.IncompleteReadError):
-            pass  # the other side has left
+            pass  # the client has closed the connection
         finally:
             if c is not None:
                 self.connections.discard(c)
@@ -258,13 +259,14 @@ class Server:
             self.freed.set()
 
     def _sweep(self) -> None:
-        """Ends what stands still; and when all places are taken, what has asked for nothing for the longest time."""
+        """Closes connections whose timeout is over. At the limit of connections, closes half of the idle ones, longest idle
+        first."""
         now = time.monotonic()
-        patience = {"idle": PATIENCE_IDLE, "head": PATIENCE_HEAD, "write": PATIENCE_WRITE}
+        timeouts = {"idle": TIMEOUT_IDLE, "head": TIMEOUT_HEAD, "write": TIMEOUT_WRITE}
         for c in list(self.connections):
-            if now - c.since > patience.get(c.phase, float("inf")):
+            if now - c.since > timeouts.get(c.phase, float("inf")):
                 c.abort()
-        if len(self.tasks) < self.most:
+        if len(self.tasks) < self.max_connections:
             return
         waiting = [c for c in self.connections if c.phase in ("idle", "head") and now - c.since > IDLE]
         waiting.sort(key=lambda c: c.since)
@@ -275,7 +277,7 @@ class Server:
         while True:
             before = time.monotonic()
             await asyncio.sleep(0.5)
-            # a machine that slept, or had no time for us, is no reason to blame who waits
+            # do not count time in which the machine or this process was suspended
             late = time.monotonic() - before - 0.5
             for c in self.connections:
                 c.since += late
@@ -285,7 +287,7 @@ class Server:
         loop = asyncio.get_running_loop()
         self.freed = asyncio.Event()
         while True:
-            while len(self.tasks) >= self.most:
+            while len(self.tasks) >= self.max_connections:
                 self.freed.clear()
                 await self.freed.wait()
             try:
@@ -293,16 +295,16 @@ class Server:
             except OSError as e:
                 if e.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED):
                     raise
-                await asyncio.sleep(0.1)  # until connections end; the sweeper sees to it
+                await asyncio.sleep(0.1)  # _sweep() closes connections meanwhile
                 continue
             task = asyncio.ensure_future(self._connection(accepted))
             self.tasks.add(task)
             task.add_done_callback(self._ended)
 
-    # ---- its life
+    # ---- start and end
 
     def bind(self, port: int = 0) -> None:
-        """Takes the port, 0: a free one. Refused: it cannot be had."""
+        """Listens on the port, 0: a free one. Refused: the port cannot be used."""
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -316,14 +318,14 @@ class Server:
         sock.setblocking(False)
         self.listening = sock
         self.port = int(sock.getsockname()[1])
-        self.most = min(MOST, _descriptors() - SPARE)
+        self.max_connections = min(MAX_CONNECTIONS, _descriptors() - SPARE)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/{self.token}/"
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Until stop is set; bind() before."""
+        """Serves until stop is set. Call bind() first."""
         assert self.listening is not None
         loops = [asyncio.ensure_future(self._accepting(self.listening)), asyncio.ensure_future(self._sweeping())]
         first = [asyncio.ensure_future(self.answers.get(kind, {})) for kind in FIRST]
@@ -341,11 +343,11 @@ class Server:
 
 
 def _descriptors() -> int:
-    """How many files may be open: as many as the system lets us raise it to."""
+    """The limit of open files of this process, after raising it as far as needed and allowed."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST + SPARE if hard == resource.RLIM_INFINITY else min(hard, MOST + SPARE)
+    wanted = MAX_CONNECTIONS + SPARE if hard == resource.RLIM_INFINITY else min(hard, MAX_CONNECTIONS + SPARE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HTTP/1.1, as much of it as a page on the same machine needs: requests without a body, answers of a known length. Whatever is not
-exactly that is refused and the connection closed, so that no two readers of the same bytes can disagree about them."""
+"""The subset of HTTP/1.1 that the page needs: requests without a body, answers of known length. Other requests are refused and the
+connection is closed, so that a proxy and this server cannot read the same bytes as different requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LONGEST_HEAD = 16 << 10  # bytes of a request
+MAX_HEAD = 16 << 10  # bytes of a request
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 REASONS = {
     200: "OK",
@@ -24,7 +24,7 @@ REASONS = {
     500: "Internal Server Error",
     505: "HTTP Version Not Supported",
 }
-# What the page may do: load its own script and style and ask this server, nothing else, and be shown in no other page.
+# The page may load its own scripts and style and send requests to this server, and no page may embed it.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -40,7 +40,7 @@ ALWAYS = (
 
 
 class Bad(Exception):
-    """A request that is refused: a status and a sentence."""
+    """A refused request: HTTP status and message."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -52,7 +52,7 @@ class Request:
 
     def __init__(self, method: str, target: str, headers: dict[str, str], keep: bool) -> None:
         self.method = method
-        self.target = target  # path and query as they came; nothing is decoded before it is known to be ours
+        self.target = target  # path and query as received, not decoded before the token is checked
         self.headers = headers  # names in lower case
         self.keep = keep  # whether the connection stays open
 
@@ -85,7 +85,7 @@ def _headers(lines: list[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or not TOKEN.match(name):  # a line that goes on with the one before begins with a space
+        if not colon or not TOKEN.match(name):  # also refuses continuation lines, which begin with a space
             raise Bad(400, "a malformed header")
         name = name.lower()
         if name in headers and name in ("host", "content-length", "transfer-encoding", "origin"):
@@ -95,25 +95,25 @@ def _headers(lines: list[str]) -> dict[str, str]:
 
 
 def parse(head: bytes) -> Request:
-    """head: all up to and with the empty line."""
+    """head: the bytes up to and including the empty line. Bad: the request is refused."""
     try:
         first, *lines = head[:-4].decode("ascii").split("\r\n")
     except UnicodeDecodeError:
         raise Bad(400, "a header that is not ASCII") from None
     words = first.split(" ")
     if len(words) != 3 or any(not c.isprintable() for c in first):
-        raise Bad(400, "no request of HTTP")
+        raise Bad(400, "no HTTP request")
     method, target, version = words
     if version not in ("HTTP/1.1", "HTTP/1.0"):
-        raise Bad(505 if version.startswith("HTTP/") else 400, "only HTTP/1.1 is spoken here")
+        raise Bad(505 if version.startswith("HTTP/") else 400, "only HTTP/1.1 is supported")
     headers = _headers(lines)
     if any(c in value for value in headers.values() for c in "\r\n\0"):
-        raise Bad(400, "a header with a character that must not be there")
+        raise Bad(400, "a header with an invalid character")
     if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
-        raise Bad(400, "requests have no body here")
+        raise Bad(400, "requests must not have a body")
     if method not in ("GET", "HEAD"):
         raise Bad(405, "only GET and HEAD are answered")
     if not target.startswith("/"):
         raise Bad(400, "the address of a request begins with /")
-    wish = headers.get("connection", "keep-alive" if version == "HTTP/1.1" else "close").lower()
-    return Request(method, target, headers, "close" not in wish)
+    connection = headers.get("connection", "keep-alive" if version == "HTTP/1.1" else "close").lower()
+    return Request(method, target, headers, "close" not in connection)

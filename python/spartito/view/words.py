@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time goes, in plain sentences: the first thing that a person reads. Few, short, and each one true of the numbers that
-the tables show: exclusive time ("itself") is never mixed with time of callees, nor time of all threads together with the run's
-length."""
+"""The summary of a run: sentences about where the time is spent, which the viewer shows first. They are few and short, and agree
+with the tables: they do not mix exclusive time ("itself") with time of callees, nor time of all threads with the run's duration."""
 
 from __future__ import annotations
 
@@ -18,14 +17,15 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-LARGE = 0.1  # of the time: a function that deserves a sentence
-SOME = 0.05  # one that is named beside it
-UNEVEN = 0.1  # the busiest over the mean
-COSTLY = 0.1  # of the time taken by measuring
-THROUGH = 0.5  # of the time below one call path
-NO_WORK = ("off", "collapsed", "root")
-# functions of the interpreter's library whose exclusive time is waiting; those in Python call what waits, which is a part of them
-# unless C calls are recorded
+# smallest fractions of the time
+LARGE = 0.1  # of a function that gets a sentence
+SOME = 0.05  # of a function that is named beside it
+UNEVEN = 0.1  # of the mean, by which the busiest thread exceeds it
+COSTLY = 0.1  # of the cost of measuring
+THROUGH = 0.5  # of a call path with its callees
+NO_WORK = ("off", "collapsed", "root")  # kinds of regions that are no functions
+# Functions of the standard library whose exclusive time is waiting. Those in Python call C functions, whose time is part of theirs
+# unless C calls are recorded.
 WAITING = frozenset(
     (
         *(f"selectors:{which}Selector.select" for which in ("Epoll", "Kqueue", "Poll", "Select")),
@@ -45,11 +45,11 @@ WAITING = frozenset(
 )
 
 
-SHELL = ("display", "traceback")  # regions of a cell in which the notebook shows its value or its error
+SHELL = ("display", "traceback")  # regions of a cell in which the notebook displays the cell's value or error
 
 
 class Sentence:
-    """region: index of the function that it is about, None: no single one."""
+    """region: index of the function that the sentence is about, None: no single function."""
 
     __slots__ = ("region", "text")
 
@@ -58,13 +58,13 @@ class Sentence:
         self.region = region
 
 
-def spoken(said: list[Sentence]) -> dict[str, Any]:
-    """sentences, and the region that each is about."""
-    return {"sentences": [s.text for s in said], "about": [s.region for s in said]}
+def as_members(found: list[Sentence]) -> dict[str, Any]:
+    """The members `sentences` and `about` of an answer's meta."""
+    return {"sentences": [s.text for s in found], "about": [s.region for s in found]}
 
 
 def share(part: float, whole: float) -> str:
-    """62 %; below ten with one digit; never 100 for what is less, nor 0 for what is more than nothing."""
+    """A percentage such as "62 %"; with one decimal below 10. Less than all is never "100 %", more than nothing never "0.0 %"."""
     p = 100 * part / whole if whole > 0 else 0.0
     if p >= 99.5 and part < whole:
         return "over 99 %"
@@ -74,7 +74,7 @@ def share(part: float, whole: float) -> str:
 
 
 def place(row: dict[str, Any]) -> str:
-    """(solver.py:41), where that is known and says more than the name."""
+    """The source location such as " (solver.py:41)"; "" if there is no file."""
     if not row["file"] or row["file"].startswith("<"):
         return ""
     base = name(os.path.basename(row["file"]))
@@ -82,7 +82,7 @@ def place(row: dict[str, Any]) -> str:
 
 
 def _whole(info: dict[str, Any], total: float) -> str:
-    """What shares are of."""
+    """The total time in words, for sentences with shares of it."""
     n, processes = len(info["locations"]), info["processes"]
     if n < 2:
         return seconds(total)
@@ -106,23 +106,24 @@ def _of_function(row: dict[str, Any], total: float, whole: str) -> str:
 
 
 def _functions(rows: list[tuple[int, dict[str, Any]]], total: float, whole: str) -> list[Sentence]:
-    """Of the functions with the most exclusive time."""
+    """Sentences about the functions with the most exclusive time."""
     if not rows:
         return []
     region, first = rows[0]
     if first["excl"] < LARGE * total:
         text = f"No function stands out: the largest exclusive time is {share(first['excl'], total)} of {whole}"
         return [Sentence(f"{text}, in {name(first['name'])}{place(first)}.", region)]
-    said = [Sentence(_of_function(first, total, whole), region)]
+    found = [Sentence(_of_function(first, total, whole), region)]
     more = [(i, r) for i, r in rows[1:4] if r["excl"] >= SOME * total]
     if more:
         names = [f"{name(r['name'])} ({share(r['excl'], total)})" for _, r in more]
-        said.append(Sentence(f"Next by exclusive time: {', '.join(names)}.", more[0][0]))
-    return said
+        found.append(Sentence(f"Next by exclusive time: {', '.join(names)}.", more[0][0]))
+    return found
 
 
-def _way(model: Model, total: float, top: str) -> list[Sentence]:
-    """The longest way from the outermost call through which at least half of the time passes, unless it ends in what was named."""
+def _call_path(model: Model, total: float, top: str) -> list[Sentence]:
+    """A sentence about the longest call path with at least THROUGH of the time, unless it ends in the function `top`, which has a
+    sentence already."""
     row: dict[str, Any] | None = None
     names: list[str] = []
     at = None
@@ -133,13 +134,13 @@ def _way(model: Model, total: float, top: str) -> list[Sentence]:
         names.append(r["name"])
     if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total or _is_the_shell(row):
         return []
-    if row["file"].startswith("In[") and row["qualname"] == "<module>":  # all of a cell passes through that
+    if row["file"].startswith("In[") and row["qualname"] == "<module>":  # all time of a cell passes through its module
         return []
     return [Sentence(f"{_capital(share(row['incl'], total))} passes through {shortened(names)}{place(row)}.")]
 
 
 def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
-    """How much of the time is in functions of MPI, and the rank that has the most."""
+    """Sentences about the share of MPI functions, and the rank with the largest share."""
     if not info["worlds"]:
         return []
     busy, mpi = [0.0] * len(info["processes"]), [0.0] * len(info["processes"])
@@ -148,22 +149,22 @@ def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
         mpi[loc["process"]] += loc["mpi"]
     if sum(mpi) < SOME * sum(busy):
         return [Sentence(f"MPI takes {share(sum(mpi), sum(busy))} of the time.")]
-    said = [Sentence(f"MPI takes {share(sum(mpi), sum(busy))} of the time of all ranks together.")]
+    found = [Sentence(f"MPI takes {share(sum(mpi), sum(busy))} of the time of all ranks together.")]
     ranks = [i for i in range(len(busy)) if busy[i] > 0 and rank_number(info, i) is not None]
     most = max(ranks, key=lambda i: mpi[i] / busy[i], default=None)
     if most is None or len(ranks) < 2:
-        return said
+        return found
     part = share(mpi[most], busy[most])
     text = f"The rank with the largest share of MPI is rank {rank_number(info, most)}: {part} of its time"
     rows = [r for r in model.flat(process=most, match="MPI_*", limit=1) if r["kind"] == "mpi"]
     if rows and rows[0]["excl"] >= SOME * busy[most]:
         text += f", {share(rows[0]['excl'], busy[most])} in {rows[0]['name']} alone"
-    said.append(Sentence(f"{text}."))
-    return said
+    found.append(Sentence(f"{text}."))
+    return found
 
 
 def _spread(info: dict[str, Any]) -> list[Sentence]:
-    """The busiest rank (outside of MPI, where ranks wait for each other), process or thread."""
+    """A sentence about the busiest rank (without MPI, in which ranks wait for each other), process or thread."""
     processes, locations = info["processes"], info["locations"]
     work = [0.0] * len(processes)
     for loc in locations:
@@ -190,7 +191,7 @@ def _spread(info: dict[str, Any]) -> list[Sentence]:
 
 
 def _lines(model: Model) -> list[Sentence]:
-    """The line with the most time, of those that were recorded."""
+    """A sentence about the recorded line with the most time."""
     most: tuple[float, dict[str, Any], tuple[int, int, float, float]] | None = None
     for function in model.lines():
         for line in function["lines"]:
@@ -205,15 +206,15 @@ def _lines(model: Model) -> list[Sentence]:
     return [Sentence(text)]
 
 
-def damage(told: list[str]) -> list[Sentence]:
-    """That the numbers above are not of all that happened. told: what was lost, and problems."""
-    if not any("damaged" in text or "cannot be read" in text for text in told):
+def damage(problems: list[str]) -> list[Sentence]:
+    """A sentence that data are missing in the numbers. problems: texts about lost data and other problems."""
+    if not any("damaged" in text or "cannot be read" in text for text in problems):
         return []
     return [Sentence("Part of the recording is damaged and missing in these numbers. Details are below.")]
 
 
 def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
-    """Of memory that was recorded alone."""
+    """A sentence about memory if only memory was recorded."""
     if not contents.is_recorded(info):
         return []
     peaks = {row["name"]: row["metrics"]["peak_bytes"]["excl"] for row in model.flat()}
@@ -226,11 +227,11 @@ def _memory(model: Model, info: dict[str, Any]) -> list[Sentence]:
 
 
 def _waits(model: Model, info: dict[str, Any]) -> tuple[list[Sentence], list[Sentence]]:
-    """Of threads that wait for each other in a deadlock cycle; and of how long all threads waited."""
+    """Sentences about deadlock cycles, and about the longest waits."""
     if not locktable.recorded(info):
         return [], []
     found = model.locks()
-    # a line within a deadlock begins with the name of a thread, which stays as it is
+    # an indented line of a deadlock begins with a thread's name, which is not capitalized
     dead = [f"{line.strip() if line.startswith(' ') else _capital(line)}." for line in locktable.deadlocks(found, info)]
     longest = locktable.longest(found, info)
     return [Sentence(text) for text in dead], [Sentence(f"{_capital(longest)}.")] if longest else []
@@ -241,12 +242,13 @@ def _capital(text: str) -> str:
 
 
 def _is_the_shell(row: dict[str, Any]) -> bool:
-    """A region of a notebook's cell in which the shell works, and not the cell's code: the one around it all, too."""
+    """Whether a region of a notebook's cell has no code of the cell: display, traceback, and the region around the cell."""
     return row["kind"] == "user" and row["file"].startswith("In[") and row["name"] in (*SHELL, row["file"])
 
 
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:
-    """rows: (index of the region, row of Model.flat()), those with the most exclusive time first. cost: s that measuring took."""
+    """All sentences. rows: (index of the region, row of Model.flat()), most exclusive time first. cost: of measuring, in
+    seconds."""
     deadlocks, waits = _waits(model, info)
     return [*deadlocks, *_of_time(model, info, rows, cost), *waits]
 
@@ -256,21 +258,21 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
     visits = sum(loc["visits"] for loc in info["locations"])
     lines = _lines(model)
     of_samples = total and contents.taken(info)
-    if not visits and not of_samples and (lines or not total):  # lines alone: frames that were open around them say nothing
+    if not visits and not of_samples and (lines or not total):  # for lines only, times of outer frames are no result
         return lines or _memory(model, info) or [Sentence("Nothing was recorded: no function was called while recording was on.")]
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
     worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
     shell = sum(r["excl"] for _, r in worked if _is_the_shell(r))
     worth = total
     if 0 < shell < total:
-        # of a cell: nobody looks for the time that showing its value took, which the table has
+        # in a cell, leave out the time for displaying its value, which the table has
         worked, worth = [(i, r) for i, r in worked if not _is_the_shell(r)], total - shell
-    said = _functions(worked, worth, _whole(info, worth))
-    said += _way(model, worth, worked[0][1]["name"] if worked else "")
-    said += [*_mpi(model, info), *_spread(info), *lines]
+    found = _functions(worked, worth, _whole(info, worth))
+    found += _call_path(model, worth, worked[0][1]["name"] if worked else "")
+    found += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:
-        said.append(Sentence(f"For {share(off, total)} of the time recording was off."))
+        found.append(Sentence(f"For {share(off, total)} of the time recording was off."))
     if cost >= COSTLY * total:
         often = "functions called very often appear longer than they are"
-        said.append(Sentence(f"Measuring took about {share(cost, total)} of it: {often}."))
-    return said
+        found.append(Sentence(f"Measuring took about {share(cost, total)} of it: {often}."))
+    return found

@@ -151,7 +151,7 @@ def test_functions_and_modules_by_name(place):
         assert hits(place / "x.lprof") == expected, words
     done = kernprof(place, "-l", "-p", "shapes.B", "plain.py")
     assert done.returncode == 0
-    assert done.stderr.splitlines()[0].startswith("kernprof: -p shapes.B: there is no such module, class, function or file")
+    assert done.stderr.splitlines()[0].startswith("kernprof: -p shapes.B: no module, class, function or Python file")
 
 
 def test_modules_code_and_standard_input(place):

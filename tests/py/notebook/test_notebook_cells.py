@@ -186,7 +186,7 @@ def test_the_api_within_a_cell(kernel):
     found = kernel.ok("part = %spartito_report\nrows = {r['name']: r['visits'] for r in part.model.flat()}\npart.title, rows")
     assert found.value == repr((here, {here: 1, f"{here}:in_part": 1}))
     cell = kernel.ok(f"%%spartito\nfor i in range(2):\n  {part}")
-    assert cell.stderr.endswith(" is being measured already: spartito.measure() in it changes nothing\n")
+    assert cell.stderr.endswith(" is being measured already: spartito.measure() in it has no effect\n")
     assert cell.stderr.count("\n") == 1 and functions(cell)[f"{here}:in_part"] == 2
     kernel.ok("spartito.start('started')\nspartito.stop()")
     cell = kernel.ok("from spartito.notebook.result import Result\nResult('started').title")
@@ -210,7 +210,7 @@ def test_a_statement_is_measured_and_its_value_is_there(kernel):
         ("%%spartito --trac\n1", "unknown option --trac; did you mean --trace?"),
         ("%%spartito --no-finalize\n1", "unknown option --no-finalize"),
         ("%%spartito --trace-memory lots\n1", "--trace-memory: 'lots' is not a size such as 500K, 64M or 2G"),
-        ("%%spartito print()\n1", "unexpected 'print()': the line takes options alone, the code begins below it"),
+        ("%%spartito print()\n1", "unexpected 'print()': the line has only options, the code begins below it"),
         ("%%spartitoo\n1", "did you mean %%spartito?"),
         ("%spartit 1", "did you mean %spartito?"),
         ("%spartito await f()", "for `await`, put %%spartito on the first line of the cell"),

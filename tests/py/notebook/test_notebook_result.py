@@ -135,7 +135,7 @@ def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     hashes = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in code]
     assert re.findall(r"'sha256-(.*?)'", inner.policy) == hashes
     # where frames are taken out, the words between their tags stay
-    assert "this is the text of it" in Frame(text).words
+    assert "This is the result as text" in Frame(text).words
     assert "prog.py took " in Frame(text).words and "__main__:leaf" in Frame(text).words
     assert around["class"] == "spartito-frame lm-Widget lm-mod-hidden hidden" and beside[0][1]["class"] == "spartito-table"
     assert '[data-jp-theme-light="false"] .spartito-frame iframe,.vscode-dark .spartito-frame iframe{color-scheme:dark}' in text
@@ -241,9 +241,9 @@ def test_of_very_many_threads_all_have_their_names(tmp_path):
 @needs_viewer
 def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
     assert len(Result(deep).html().encode()) <= frame.LIMIT
-    whole = Result(deep).html(frame.MOST_BYTES)
+    whole = Result(deep).html(frame.MAX_BYTES)
     there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
-    assert there > 20_000 and len(whole.encode()) < frame.MOST_BYTES
+    assert there > 20_000 and len(whole.encode()) < frame.MAX_BYTES
     constant = frame._around(False)[2]
     text = Result(deep).html(constant + 80_000)
     assert len(text.encode()) <= constant + 80_000

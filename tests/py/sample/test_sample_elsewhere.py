@@ -80,8 +80,9 @@ def test_each_host_has_a_sampler(tmp_path):
 
 def test_a_host_where_nobody_can_sample(tmp_path):
     """The program runs on as if nothing had been asked for, and the report says why."""
-    words = "import sys; from spartito.cli.main import main; from spartito.sample import sampling; apart = sampling.apart; "
-    words += "sampling.apart = lambda *a, **k: ['/nowhere/python', *apart(*a, **k)[1:]]; sys.exit(main())"
+    words = "import sys; from spartito.cli.main import main; from spartito.sample import sampling; "
+    words += "command = sampling.script_command; "
+    words += "sampling.script_command = lambda *a, **k: ['/nowhere/python', *command(*a, **k)[1:]]; sys.exit(main())"
     (tmp_path / "program.py").write_text(WORK + "work(0.2)\nprint('done')\n")
     command = [sys.executable, "-c", words, "run", "--sample", "-o", str(tmp_path / "run"), "--"]
     command += [*HOST, sys.executable, "program.py"]

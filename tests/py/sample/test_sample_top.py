@@ -113,7 +113,7 @@ def test_the_process_ends_meanwhile(spartito):
     (("1", "2"), "one process at a time, not also '2'"),
     (("a",), "'a' is no process id"),
     (("--sample-rate", "1001", "1"), "--sample-rate: '1001' is no whole number of samples a second from 1 to 1000"),
-    (("--duration", "0", "1"), "--duration 0: it is more than 0 seconds"),
+    (("--duration", "0", "1"), "--duration 0: must be more than 0 seconds"),
 ])
 def test_command_lines_that_cannot_be(spartito, words, error):
     done = run(spartito, "top", *words)

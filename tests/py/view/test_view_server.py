@@ -102,7 +102,7 @@ def _static(tmp_path_factory):
     page.STATIC = before
 
 
-PATIENCE = ("PATIENCE_IDLE", "PATIENCE_HEAD", "PATIENCE_WRITE")
+PATIENCE = ("TIMEOUT_IDLE", "TIMEOUT_HEAD", "TIMEOUT_WRITE")
 
 
 @pytest.fixture
@@ -359,7 +359,7 @@ def test_idle_slow_and_deaf_connections_stall_nobody(running):
 
 
 def test_who_does_nothing_is_shown_out(running, monkeypatch):
-    for patience, begin in (("PATIENCE_HEAD", b"GET /x HTTP/1.1\r\n"), ("PATIENCE_IDLE", b"")):
+    for patience, begin in (("TIMEOUT_HEAD", b"GET /x HTTP/1.1\r\n"), ("TIMEOUT_IDLE", b"")):
         monkeypatch.setattr(server, patience, 0.0)
         with socket.create_connection(("127.0.0.1", running.port), 100) as s:
             if begin:
@@ -370,7 +370,7 @@ def test_who_does_nothing_is_shown_out(running, monkeypatch):
 
 def test_a_full_table_makes_room(running, monkeypatch):
     monkeypatch.setattr(server, "IDLE", 0.0)
-    running.server.most = 20
+    running.server.max_connections = 20
     with contextlib.ExitStack() as stack:
         for _ in range(60):
             stack.enter_context(socket.create_connection(("127.0.0.1", running.port), 100))

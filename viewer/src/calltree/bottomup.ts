@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bottom-up tree: functions by their exclusive time, opened to those that called them. A row below a function tells how
-// much of that function's numbers came by this caller; callers are found when a row is opened, never all at once.
+// The bottom-up tree: functions by exclusive time, each with its callers below it. A caller's row has the part of the function's numbers
+// that belongs to calls by this caller. The callers of a row are only computed when the row is expanded.
 import { Lift, rowsOf, type Carried, type Groups, type RowSet } from "./lift";
 import { NONE, type Paths } from "./paths";
 
 export type BottomUpKey = "excl" | "incl" | "visits" | "name" | "baseExcl" | "change";
 
-/** What a node shows. */
+/** The row of a node. */
 export interface BottomUpRow {
   readonly region: number;
   readonly depth: number; // 0: the function itself
@@ -14,17 +14,17 @@ export interface BottomUpRow {
   readonly excl: number;
   readonly visits: number;
   readonly hidden: number;
-  /** Of the run compared with; undefined: there is none. */
+  /** In the other run; undefined: no other run. */
   readonly baseExcl: number | undefined;
   readonly open: boolean;
-  readonly closed: boolean; // can be opened
+  readonly closed: boolean; // collapsed, but has callers
 }
 
-/** The nodes below one, or all functions: numbered in one piece. */
+/** The functions, or the callers below one node. Their nodes have consecutive numbers. */
 interface Level {
   readonly groups: Groups;
   readonly firstNode: number;
-  readonly parent: number; // node, NONE: none
+  readonly parent: number; // node whose callers these are; NONE: the functions
   readonly depth: number;
 }
 
@@ -32,7 +32,7 @@ export class BottomUp {
   private readonly lift: Lift;
   private readonly nameOf: (region: number) => string;
   private readonly levels: Level[] = [];
-  private readonly levelBelow = new Map<number, number>(); // of nodes that were opened once
+  private readonly levelBelow = new Map<number, number>(); // for each node that was expanded once
   private readonly opened = new Set<number>();
   private nodes = 0;
   private order: Uint32Array = new Uint32Array(0);
@@ -51,7 +51,7 @@ export class BottomUp {
     this.nodes += groups.n;
   }
 
-  /** The level that a node is in: the last that begins at or before it. */
+  /** The level of a node: the last one that begins at or before it. */
   private levelOf(node: number): Level {
     let low = 0;
     let high = this.levels.length - 1;
@@ -80,7 +80,7 @@ export class BottomUp {
     return ids.sort((a, b) => key[b]! - key[a]! || groups.sum.incl[b]! - groups.sum.incl[a]! || a - b);
   }
 
-  /** The nodes to be shown, in order. */
+  /** Computes the visible nodes in their order. */
   private arrange(): void {
     const out: number[] = [];
     const show = (index: number): void => {
@@ -96,12 +96,12 @@ export class BottomUp {
     this.order = Uint32Array.from(out);
   }
 
-  /** The nodes that are shown, in order. Another array whenever that changes. */
+  /** The visible nodes in their order. A new array after each change. */
   get shown(): Uint32Array {
     return this.order;
   }
 
-  /** Sums over all functions that are shown. */
+  /** Sum over all visible functions. */
   total(what: keyof Carried): number {
     const { groups } = this.levels[0]!;
     return groups.sum[what].reduce((sum, v, k) => (this.wanted(groups.region[k]!) ? sum + v : sum), 0);
@@ -125,12 +125,12 @@ export class BottomUp {
     };
   }
 
-  /** The node of a caller's callee; NONE: a function. */
+  /** The node above; NONE: the node is a function. */
   parent(node: number): number {
     return this.levelOf(node).parent;
   }
 
-  /** The node of a function itself; NONE: it is not shown. */
+  /** The node of a function at the top level; NONE: it is not visible. */
   find(region: number): number {
     const k = this.levels[0]!.groups.region.indexOf(region);
     return k < 0 || !this.wanted(region) ? NONE : k;
@@ -155,7 +155,7 @@ export class BottomUp {
     if (this.opened.delete(node)) this.arrange();
   }
 
-  /** Opens the way that most of the exclusive time came by, up to the program's start. */
+  /** Expands the callers with the most exclusive time, up to the start of the program. */
   openHottest(from: number): void {
     let node = from;
     while (this.opened.has(node) || this.openNode(node)) {
@@ -174,13 +174,13 @@ export class BottomUp {
     this.arrange();
   }
 
-  /** Sorts each level; numbers come with the largest first. */
+  /** Sorts each level; numeric columns in descending order. */
   sort(key: BottomUpKey): void {
     this.key = key;
     this.arrange();
   }
 
-  /** Shows only some functions; their callers all the same. */
+  /** Filters the functions; their callers are not filtered. */
   only(wanted: (region: number) => boolean): void {
     this.wanted = wanted;
     this.arrange();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which boxes of the call tree are drawn: no more than there are pixels. What is too narrow stands beside its siblings in one box that
-// knows what it holds, so no time is missing from a picture.
+// Selects the boxes of the call tree to draw, at most as many as there are pixels. Adjacent siblings that are too narrow are drawn as one
+// box, so no time is missing in the picture.
 import { NONE } from "../data/columns";
 import { ROOT, type Tree } from "./tree";
 
-export const LEAST = 0.5; // pixels: the narrowest box
+export const MIN_WIDTH = 0.5; // pixels: narrower boxes are combined
 
-/** Parallel arrays: a picture has thousands of boxes, several times a second. Moments are on the tree's axis (Tree.start), in seconds. */
+/** Parallel arrays, as a picture has thousands of boxes and is drawn several times a second. Times are in seconds on the tree's axis
+ * (Tree.start). */
 export interface Boxes {
   row: number[];
-  /** For a box of small ones the row after its last one, else 0. */
+  /** For a combined box the row after its last one, else 0. */
   until: number[];
   depth: number[];
   from: number[];
@@ -17,22 +18,22 @@ export interface Boxes {
 }
 
 export interface Cut {
-  /** Whose callees are at depth 0. */
+  /** The row whose callees have depth 0. */
   top: number;
-  /** The part of the axis that is in sight. */
+  /** The visible part of the axis, in seconds. */
   from: number;
   to: number;
-  /** Pixels for a second. */
+  /** Pixels per second. */
   scale: number;
-  /** How many levels are in sight: from the first, as many. */
+  /** The first visible level, and the number of visible levels. */
   first: number;
   levels: number;
 }
 
-/** The boxes in sight, callers before callees. */
+/** The visible boxes, callers before callees. */
 export function boxesIn(tree: Tree, cut: Cut): Boxes {
   const out: Boxes = { row: [], until: [], depth: [], from: [], to: [] };
-  const open: number[] = [cut.top]; // rows whose callees are still to come
+  const open: number[] = [cut.top]; // rows whose callees are not processed yet
   const depths: number[] = [0];
   while (open.length) {
     const above = open.pop()!;
@@ -58,20 +59,20 @@ function put(out: Boxes, cut: Cut, row: number, until: number, depth: number, fr
 function below(tree: Tree, cut: Cut, above: number, depth: number, out: Boxes, enter: (row: number) => void): void {
   const end = tree.endOf(above);
   const limit = tree.coveredTo(above);
-  let small = -1; // the first of small siblings that stand together
+  let small = -1; // the first of the current sequence of too narrow siblings; -1: none
   const together = (until: number, to: number): void => {
     if (small < 0) return;
     const from = tree.start[small]!;
-    if (to > cut.from && (to - from) * cut.scale >= LEAST) put(out, cut, small, until, depth, from, to);
+    if (to > cut.from && (to - from) * cut.scale >= MIN_WIDTH) put(out, cut, small, until, depth, from, to);
     small = -1;
   };
   for (let row = above + 1; row < end; row = tree.end[row]!) {
     const from = tree.start[row]!;
     if (from >= cut.to) return together(row, from);
     const to = from + tree.incl[row]!;
-    if ((to - from) * cut.scale < LEAST || tree.region[row] === NONE) {
+    if ((to - from) * cut.scale < MIN_WIDTH || tree.region[row] === NONE) {
       if (small < 0) small = row;
-      // siblings come by time, so all that follow are as small, or hidden already; beside another run its time counts as well
+      // siblings are in descending order, so all further ones are too narrow or hidden; with another run, its time changes the order
       if (!tree.base) break;
       continue;
     }
@@ -83,7 +84,7 @@ function below(tree: Tree, cut: Cut, above: number, depth: number, out: Boxes, e
   together(end, limit);
 }
 
-/** The box at a place, by halving: those of a level come from left to right. -1: none. */
+/** Finds the box at a point by binary search: the boxes of a level are ordered from left to right. -1: no box. */
 export class Finder {
   private readonly levels = new Map<number, number[]>();
 
@@ -114,11 +115,11 @@ export class Finder {
 export interface Held {
   paths: number;
   time: number;
-  /** The functions with most time among the outermost of them. */
+  /** The functions with the most time among the outermost calls of the box. */
   top: { region: number; time: number }[];
 }
 
-/** What a box of small ones holds: rows of one caller from one on. */
+/** The contents of a combined box: the siblings from `row` to before `until`. */
 export function heldIn(tree: Tree, row: number, until: number, most = 4): Held {
   const times = new Map<number, number>();
   let time = 0;
@@ -131,7 +132,7 @@ export function heldIn(tree: Tree, row: number, until: number, most = 4): Held {
   return { paths: tree.pathsIn(row, until), time, top: top.slice(0, most) };
 }
 
-/** The row that a key leads to, from one: up to the caller, down to the longest callee, along its siblings. */
+/** The row that an arrow key selects: caller, longest callee, or sibling of `row`. */
 export function step(tree: Tree, row: number, key: string): number | undefined {
   if (key === "ArrowUp") return tree.parentOf(row);
   const named = (at: number): boolean => tree.region[at] !== NONE;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call tree folded into functions and calls between them, and the part of that which fits a picture.
+// The call tree folded to a graph of functions and calls, and the selection of nodes and edges for a picture.
 import { NONE, PairMap, callerOf, isCall, subtreeEnds, type Paths } from "./paths";
 
-/** Columns by region, and by edge. Inclusive time leaves out what is below the same function, or the same call, further
- * up in the same stack: recursion counts once. */
+/** Columns by region and by edge. Inclusive time counts recursion once: only the outermost call of a function, or of an edge, on a stack. */
 export interface CallGraph {
   readonly regions: number;
   readonly incl: Float64Array;
@@ -14,17 +13,17 @@ export interface CallGraph {
   readonly callee: Uint32Array;
   readonly edgeIncl: Float64Array;
   readonly edgeVisits: Float64Array;
-  /** Paths that the tree does not tell apart. */
+  /** Number of paths that the tree has only as sums. */
   readonly hidden: number;
 }
 
-/** Of the calls that the program's start makes there are no edges. */
+/** The edges exclude the calls from the start of the program. */
 export function callGraph(paths: Paths, regions: number): CallGraph {
   const end = subtreeEnds(paths);
   const incl = new Float64Array(regions);
   const excl = new Float64Array(regions);
   const visits = new Float64Array(regions);
-  const until = new Uint32Array(regions); // where the outermost call ends
+  const until = new Uint32Array(regions); // row after the outermost call's subtree
   const pairs = new PairMap(4096);
   const edgeOf = new Uint32Array(paths.count).fill(NONE);
   let hidden = 0;
@@ -60,29 +59,29 @@ export function callGraph(paths: Paths, regions: number): CallGraph {
 }
 
 export interface PickOptions {
-  /** Time of the whole, seconds. */
+  /** Time of the whole run, in seconds. */
   readonly total: number;
-  /** Least share of the whole that a function, and a call, must have. */
+  /** Smallest fraction of the total time of a function, and of a call, to be drawn. */
   readonly node: number;
   readonly edge: number;
   readonly limit: number;
-  /** Of calls; those with the most time. More only where a function would stand alone else. */
+  /** Maximum of calls; those with the most time are drawn. More are drawn only to connect a function that has no other call. */
   readonly edgeLimit?: number;
-  /** Only what this function calls and is called by, at any distance. */
+  /** Draw only functions that reach, or are reached from, this function. */
   readonly around?: number;
 }
 
 export interface Picked {
-  /** Regions, by inclusive time. */
+  /** Regions, in descending order of inclusive time. */
   readonly nodes: Uint32Array;
-  /** Edges between them, by inclusive time; without those of a function to itself. The largest of a function is among them however
-   * small it is, where that would stand alone without it. */
+  /** Edges between them, in descending order of inclusive time, without self-calls. They include the largest edge of each function that has
+   * no other edge, even if it is small. */
   readonly edges: Uint32Array;
-  /** Functions of the picture that are called, but by none that a call is drawn from. */
+  /** Functions in the picture that are called, but none of whose calls is drawn. */
   readonly stubs: ReadonlySet<number>;
-  /** Functions that have the share, but not the room. */
+  /** Functions that are large enough but exceed the limit. */
   readonly beyond: Uint32Array;
-  /** Functions that have not the share, and calls that have not the share or the room. */
+  /** Number of functions that are too small, and of calls that are too small or exceed the limit. */
   readonly small: number;
   readonly smallEdges: number;
 }
@@ -93,7 +92,7 @@ function indices(n: number, wanted: (i: number) => boolean): number[] {
   return out;
 }
 
-/** The functions that one reaches, along calls or against them, itself among them. */
+/** Marks the functions that can be reached from one function along the calls, or against them, including itself. */
 function reached(graph: CallGraph, from: number, forward: boolean, into: Uint8Array): void {
   const near = forward ? graph.caller : graph.callee;
   const far = forward ? graph.callee : graph.caller;
@@ -119,7 +118,7 @@ function reached(graph: CallGraph, from: number, forward: boolean, into: Uint8Ar
   }
 }
 
-/** Of the calls between functions that are shown, by time, those that are drawn. */
+/** The calls to draw between visible functions, by time. */
 function drawnCalls(graph: CallGraph, between: readonly number[], { total, edge, edgeLimit }: PickOptions): number[] {
   const sorted = [...between].sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]! || a - b);
   const linked = new Uint8Array(graph.regions);
@@ -168,19 +167,19 @@ export function pick(graph: CallGraph, options: PickOptions): Picked {
   };
 }
 
-/** The smallest of some shares with which no more than so many functions are left, for a picture that is clear at first
- * sight; the largest share if all have more. */
-export function shareFor(graph: CallGraph, total: number, shares: readonly number[], most: number): number {
+/** The smallest of some fractions with which at most `limit` functions remain, so the first picture is clear; the largest fraction if all
+ * leave more. */
+export function shareFor(graph: CallGraph, total: number, shares: readonly number[], limit: number): number {
   const rising = [...shares].sort((a, b) => a - b);
   const fits = rising.find((share) => {
     let n = 0;
     for (let r = 0; r < graph.regions; r++) if ((graph.visits[r]! > 0 || graph.incl[r]! > 0) && graph.incl[r]! >= share * total) n++;
-    return n <= most;
+    return n <= limit;
   });
   return fits ?? rising[rising.length - 1]!;
 }
 
-/** Calls of a function by itself. */
+/** Number of direct recursive calls of a function. */
 export function ownCalls(graph: CallGraph, region: number): number {
   for (let e = 0; e < graph.edges; e++)
     if (graph.caller[e] === region && graph.callee[e] === region) return graph.edgeVisits[e]!;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way from calls up to their callers, for the bottom-up tree and for the callers of one function. A set of calls
-// is told by the rows that they have come to on their way up; those that have come to the same row go on as one.
+// Steps from calls to their callers, for the bottom-up tree and for the callers of one function. A set of calls is represented by the rows
+// that it has reached on the way up; calls that reach the same row are added.
 import { NONE, ROOT_REGION, isCall, subtreeEnds, type Paths } from "./paths";
 
-/** What rows carry. Inclusive time is that of the outermost calls only, so that recursion counts once. */
+/** The numbers of rows. Inclusive time is that of the outermost calls only, so recursion counts once. */
 export interface Carried {
   readonly incl: Float64Array;
   readonly excl: Float64Array;
   readonly visits: Float64Array;
   readonly hidden: Float64Array;
-  /** Of the run compared with; nothing where there is none. */
+  /** In the other run; empty without another run. */
   readonly baseIncl: Float64Array;
   readonly baseExcl: Float64Array;
 }
 
-/** Rows, each once. */
+/** Different rows. */
 export interface RowSet extends Carried {
   readonly at: Uint32Array;
 }
 
-/** Rows divided by their region: group k has region[k], the rows from begin[k] to begin[k + 1], and the sums. */
+/** Rows grouped by region: group k has the region region[k], the rows begin[k] to before begin[k + 1], and the sums. */
 export interface Groups {
   readonly n: number;
   readonly region: Uint32Array;
@@ -49,7 +49,7 @@ function add(to: Carried, i: number, from: Carried, k: number): void {
   to.baseExcl[i]! += from.baseExcl[k]!;
 }
 
-/** The rows of one group. */
+/** The rows of a group. */
 export function rowsOf(groups: Groups, k: number): RowSet {
   const from = groups.begin[k]!;
   const to = groups.begin[k + 1]!;
@@ -68,10 +68,10 @@ export function rowsOf(groups: Groups, k: number): RowSet {
 export class Lift {
   readonly paths: Paths;
   private readonly regions: number;
-  private readonly slotOf: Int32Array; // of the rows of one step: slot + 1
-  private readonly count: Uint32Array; // for each region, NONE's at the end: of one division
+  private readonly slotOf: Int32Array; // for each row: 1 + its index among the rows of the current step, 0: none
+  private readonly count: Uint32Array; // rows by region in the current grouping; the last entry is for NONE
 
-  /** regions: how many there are. */
+  /** regions: number of regions. */
   constructor(paths: Paths, regions: number) {
     this.paths = paths;
     this.regions = regions;
@@ -84,14 +84,14 @@ export class Lift {
     return region === NONE ? this.regions : region;
   }
 
-  /** All rows of the tree. */
+  /** All rows of the tree, grouped. */
   all(): Groups {
     const { paths } = this;
     const at = new Uint32Array(paths.count);
     const { base } = paths;
     const own = carried(paths.count, base !== undefined);
     const end = subtreeEnds(paths);
-    const until = new Uint32Array(this.regions + 1); // for each region: where its outermost call ends
+    const until = new Uint32Array(this.regions + 1); // for each region: row after its outermost call
     let n = 0;
     for (let i = 0; i < paths.count; i++) {
       const region = paths.region[i]!;
@@ -104,7 +104,7 @@ export class Lift {
         if (base) own.baseIncl[n] = base.incl[i]!;
       }
       if (base) own.baseExcl[n] = region === NONE ? base.incl[i]! : base.excl[i]!;
-      // what is hidden has no rows below it that would have exclusive time
+      // rows below a sum of small paths are unknown, so all of its time is exclusive
       own.excl[n] = region === NONE ? paths.incl[i]! : paths.excl[i]!;
       own.visits[n] = paths.visits[i]!;
       own.hidden[n] = paths.hidden[i]!;
@@ -113,7 +113,7 @@ export class Lift {
     return this.divide({ at: at.subarray(0, n), ...own });
   }
 
-  /** Who called these rows. Those that nothing called are in no group. */
+  /** The callers of these rows, grouped. Rows without caller are in no group. */
   callers(rows: RowSet): Groups {
     const { parent } = this.paths;
     const at = new Uint32Array(rows.at.length);
@@ -134,7 +134,7 @@ export class Lift {
     return this.divide({ at: at.subarray(0, n), ...sum });
   }
 
-  /** Whether anything called them. */
+  /** Whether any of the rows has a caller. */
   haveCallers(rows: RowSet): boolean {
     const { parent } = this.paths;
     return rows.at.some((row) => parent[row] !== NONE && isCall(this.paths, parent[row]!));

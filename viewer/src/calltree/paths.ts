@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all calculations on the call tree share. Trees are columns, one row for each path, parents before their
-// children and each subtree in one piece, so that "below row i" is the rows from i to end[i] and nothing needs a walk.
+// Types and functions for call trees in columns. Each path is a row, parents come before their children, and each subtree is contiguous. So
+// the rows below row i are those from i + 1 to before end[i].
 
 import { NONE } from "../data/columns";
 
 export { NONE };
-/** What calls the functions that nothing else calls. */
+/** The pseudo function that calls the outermost functions. */
 export const ROOT_REGION = 0;
 
-/** A call tree; times in seconds. Region NONE: paths too small to be told apart, `hidden` of them. */
+/** A call tree; times in seconds. Region NONE: the sum of `hidden` small paths. */
 export interface Paths {
   readonly count: number;
   readonly parent: Uint32Array;
@@ -17,7 +17,7 @@ export interface Paths {
   readonly incl: Float64Array;
   readonly excl: Float64Array;
   readonly hidden: Uint32Array;
-  /** Of the run compared with, if there is one. */
+  /** In the other run, if there is one. */
   readonly base?: Base | undefined;
 }
 
@@ -27,13 +27,13 @@ export interface Base {
   readonly excl: Float64Array;
 }
 
-/** The other run's numbers in the same tree. */
+/** The same tree with the numbers of the other run. */
 export function basePaths(paths: Paths): Paths | undefined {
   const { count, parent, region, hidden, base } = paths;
   return base && { count, parent, region, hidden, ...base };
 }
 
-/** For each row the first one that is not below it. */
+/** For each row the first row after its subtree. */
 export function subtreeEnds(paths: Paths): Uint32Array {
   const end = new Uint32Array(paths.count);
   for (let i = paths.count - 1; i >= 0; i--) {
@@ -44,19 +44,19 @@ export function subtreeEnds(paths: Paths): Uint32Array {
   return end;
 }
 
-/** The region that a row was called from: the root's where the tree has no row for it. */
+/** The region that called a row; the root's region if the tree has no row for the caller. */
 export function callerOf(paths: Paths, row: number): number {
   const up = paths.parent[row]!;
   return up === NONE ? ROOT_REGION : paths.region[up]!;
 }
 
-/** Whether a row is a call of something: neither the root, nor paths that are hidden. */
+/** Whether a row is a call: neither the root nor a sum of small paths. */
 export function isCall(paths: Paths, row: number): boolean {
   const region = paths.region[row]!;
   return region !== NONE && region !== ROOT_REGION;
 }
 
-/** Pairs of numbers, numbered in the order in which they come. An object for each would cost a hundred times as much. */
+/** Assigns consecutive numbers to pairs of numbers. Flat arrays need about one hundredth of the time of an object for each pair. */
 export class PairMap {
   size = 0;
   private first: Uint32Array;
@@ -93,7 +93,7 @@ export class PairMap {
     for (let i = 0; i < this.size; i++) this.slots[this.slot(first[i]!, second[i]!)] = i + 1;
   }
 
-  /** The number of a pair, which it gets if it has none. Both are below 2^32. */
+  /** The number of a pair, which is added if it is new. Both are below 2^32. */
   add(a: number, b: number): number {
     let at = this.slot(a, b);
     if (this.slots[at] === 0) {
@@ -117,16 +117,16 @@ export class PairMap {
   }
 }
 
-/** Sorts numbers by a key, the largest first; equal ones keep the order of the numbers themselves. */
+/** Sorts numbers by a key in descending order; equal ones by the numbers themselves. */
 export function sortedBy(ids: Uint32Array, key: ArrayLike<number>): Uint32Array {
   return ids.sort((a, b) => key[b]! - key[a]! || a - b);
 }
 
-/** The tree with siblings by inclusive time, hidden ones last; rows in `parent` may come in any order that has parents
- * first. */
+/** The tree with siblings in descending order of inclusive time, sums of small paths last. The rows of the given tree may have any order
+ * with parents before children. */
 export function arranged(tree: Paths): Paths {
   const n = tree.count;
-  const first = new Uint32Array(n + 1); // children of row i, those of the top at n
+  const first = new Uint32Array(n + 1); // first child of row i in the new order; rows without parent have index n
   for (let i = 0; i < n; i++) {
     const up = tree.parent[i] === NONE ? n : tree.parent[i]!;
     first[up]!++;
@@ -142,7 +142,7 @@ export function arranged(tree: Paths): Paths {
   }
   const key = Float64Array.from(tree.incl, (v, i) => (tree.region[i] === NONE ? -1 : v));
   const out = emptyPaths(n, tree.base !== undefined);
-  const number = new Uint32Array(n); // of a row in the new order
+  const number = new Uint32Array(n); // new index of each row
   const stack: number[] = [];
   const push = (row: number): void => {
     const end = row === n ? n : row + 1 <= n ? first[row + 1]! : n;
@@ -185,7 +185,7 @@ function copyRow(to: Paths, at: number, from: Paths, row: number): void {
   to.base.excl[at] = from.base.excl[row]!;
 }
 
-/** Its first n rows. */
+/** The first n rows. */
 export function firstRows(tree: Paths, n: number): Paths {
   return {
     count: n,

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function with what called it and what it calls. Calls of the function below itself are in its outermost call
-// already: neither time nor way up counts them again.
+// A function with its callers and callees. Recursive calls of the function are part of its outermost call: they add neither time nor call
+// paths.
 import { Lift, rowsOf, type RowSet } from "./lift";
 import { NONE, PairMap, arranged, callerOf, emptyPaths, firstRows, subtreeEnds, type Paths } from "./paths";
 
-/** The numbers of the calls between two functions, as Model.callers() gives them. */
+/** The calls between the function and another one, as in Model.callers(). */
 export interface Edge {
-  readonly region: number; // the other one
+  readonly region: number; // the other function
   readonly visits: number;
   readonly incl: number;
   readonly excl: number;
-  /** Inclusive time in the run compared with, if there is one. */
+  /** Inclusive time in the other run, if there is one. */
   readonly before: number | undefined;
 }
 
 export interface Sandwich {
   readonly region: number;
   readonly visits: number;
-  readonly outermost: number; // of the visits: not below another one
+  readonly outermost: number; // visits without recursive calls
   readonly incl: number;
   readonly excl: number;
-  /** Of the run compared with. */
+  /** In the other run. */
   readonly base: { visits: number; incl: number; excl: number } | undefined;
-  readonly callers: Edge[]; // by inclusive time
+  readonly callers: Edge[]; // in descending order of inclusive time
   readonly callees: Edge[];
-  /** The function in row 0, below it what it calls. */
+  /** The function in row 0, its callees below. */
   readonly down: Paths;
-  /** The function in row 0, below it what called it, up to the program's start. */
+  /** The function in row 0, its callers below, up to the start of the program. */
   readonly up: Paths;
 }
 
-/** Ways up that carry less than this share of the function's time are put together: nobody sees them. */
-const LEAST_WAY = 1 / 5000;
+/** Call paths with a smaller fraction of the function's time are combined, as they are not visible. */
+const MIN_PATH_SHARE = 1 / 5000;
 
 function outermostRows(paths: Paths, region: number, end: Uint32Array): Uint32Array {
   const found: number[] = [];
@@ -44,7 +44,7 @@ function outermostRows(paths: Paths, region: number, end: Uint32Array): Uint32Ar
   return Uint32Array.from(found);
 }
 
-/** Adds up edges: what a row adds to inclusive time only if no row of the same edge is above it. */
+/** Sums edges. A row adds its inclusive time only if no row of the same edge is above it. */
 class Edges {
   private readonly numbers = new Map<number, { visits: number; incl: number; excl: number; before: number; until: number }>();
 
@@ -67,7 +67,7 @@ class Edges {
   }
 }
 
-/** The subtrees of rows as one tree. */
+/** Merges the subtrees of rows to one tree. */
 function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
   let most = 0;
   for (const row of rows) most += end[row]! - row;
@@ -95,7 +95,7 @@ function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
   return arranged(firstRows(out, known.size));
 }
 
-/** The ways up from rows, merged. Exclusive time is what has no further caller. */
+/** Merges the call paths from rows up to the start. Exclusive time is the part without further caller. */
 function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
   const parent: number[] = [];
   const regions: number[] = [];
@@ -119,7 +119,7 @@ function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
     let was = 0;
     for (let k = 0; k < groups.n; k++) {
       const here = groups.sum.incl[k]!;
-      if (here < sum * LEAST_WAY) {
+      if (here < sum * MIN_PATH_SHARE) {
         small++;
         time += here;
         visited += groups.sum.visits[k]!;
@@ -138,11 +138,11 @@ function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
   const out = arranged(tree);
   out.excl.set(out.incl);
   for (let i = 0; i < out.count; i++) if (out.parent[i] !== NONE) out.excl[out.parent[i]!]! -= out.incl[i]!;
-  for (let i = 0; i < out.count; i++) if (out.excl[i]! < sum * 1e-12) out.excl[i] = 0; // what subtracting left over
+  for (let i = 0; i < out.count; i++) if (out.excl[i]! < sum * 1e-12) out.excl[i] = 0; // remove rounding errors
   return out;
 }
 
-/** undefined: the tree has no call of it. */
+/** undefined: the tree has no call of the function. */
 export function sandwich(paths: Paths, region: number, regions: number): Sandwich | undefined {
   const end = subtreeEnds(paths);
   const rows = outermostRows(paths, region, end);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The geometry of a sunburst: turns (0 to 1, from the top, clockwise) for time, rings for levels.
+// The geometry of a sunburst. Angles are turns from 0 to 1, clockwise from the top; a ring is a level.
 
 export interface Disc {
   x: number;
   y: number;
-  /** Of the middle, and the width of a ring. */
+  /** Radius of the middle, and width of a ring. */
   inner: number;
   ring: number;
   rings: number;
@@ -16,7 +16,7 @@ export function disc(width: number, height: number, rings: number): Disc {
   return { x: width / 2, y: height / 2, inner: ring * 1.2, ring, rings };
 }
 
-/** The place of a point: ring -1 is the middle; undefined: outside. */
+/** The ring and turn of a point: ring -1 is the middle; undefined: outside. */
 export function polar(on: Disc, x: number, y: number): { ring: number; turn: number } | undefined {
   const radius = Math.hypot(x - on.x, y - on.y);
   if (radius < on.inner) return { ring: -1, turn: 0 };
@@ -26,20 +26,20 @@ export function polar(on: Disc, x: number, y: number): { ring: number; turn: num
   return { ring, turn: turn < 0 ? turn + 1 : turn };
 }
 
-/** The angle of the canvas (from the right, clockwise) for a turn. */
+/** The canvas angle (clockwise from the right) of a turn. */
 export const angle = (turn: number): number => turn * 2 * Math.PI - Math.PI / 2;
 
 export interface Lettering {
-  /** Room along the text. */
+  /** Available length of the text in pixels. */
   width: number;
-  /** Along the arc, letter by letter; else a line from the middle outwards. */
+  /** true: the letters follow the arc; false: a straight line outwards. */
   curved: boolean;
-  /** Of the text's middle line. */
+  /** Radius of the text's middle line. */
   radius: number;
   turn: number;
 }
 
-/** How a label fits into an arc: along it if there is room, else outwards; undefined: not at all. */
+/** The position of a label in an arc: along it if there is space, else outwards; undefined: no space. */
 export function lettering(on: Disc, ring: number, from: number, to: number): Lettering | undefined {
   const radius = on.inner + (ring + 0.5) * on.ring;
   const length = (to - from) * 2 * Math.PI * radius;
@@ -49,7 +49,7 @@ export function lettering(on: Disc, ring: number, from: number, to: number): Let
   return { width: on.ring - 6, curved: false, radius, turn };
 }
 
-/** In the lower half letters stand on their feet when they run the other way round. */
+/** Whether the text along the arc must run counterclockwise, so that it is not upside down. */
 export const flipped = (turn: number): boolean => turn > 0.25 && turn < 0.75;
 
 export function upright(turned: number): number {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree of call paths, as the kind "tree" gives it: rows in preorder, siblings by inclusive time, the longest first.
+// The tree of call paths in the answer of the kind "tree": rows in preorder, siblings in descending order of inclusive time.
 import { type Columns, NONE } from "../data/columns";
 import { scaleOf, TIME, type Weight } from "../data/weight";
 
@@ -8,30 +8,30 @@ export const ROOT = -1;
 
 export class Tree {
   readonly parent: Uint32Array;
-  /** NONE: a row for `hidden` smaller paths below its parent. */
+  /** NONE: the sum of `hidden` small paths below the parent. */
   readonly region: Uint32Array;
   readonly hidden: Uint32Array;
   readonly visits: Float64Array;
   readonly incl: Float64Array;
   readonly excl: Float64Array;
-  /** Of the run compared with, if there is one. */
+  /** In the other run, if there is one. */
   readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
   readonly depth: Uint32Array;
-  /** The row after the last one below each row. */
+  /** The row after the subtree of each row. */
   readonly end: Uint32Array;
-  /** Where each row's box begins, in seconds, when siblings lie side by side in order. */
+  /** The begin of each row's box on the axis, in seconds; siblings are adjacent. */
   readonly start: Float64Array;
-  /** Of each row's width, what its children take. */
+  /** The seconds of each row that its children cover. */
   readonly covered: Float64Array;
   readonly total: number;
   readonly baseTotal: number;
-  /** Why there is no base where two runs are compared: a sentence. */
+  /** Why there are no numbers of the other run although two runs are compared. */
   readonly baseNone: string | undefined;
-  /** Of all paths, those hidden included. */
+  /** Number of all paths, including hidden ones. */
   readonly paths: number;
   readonly deepest: number;
 
-  /** weight: what incl and excl are; the columns have been asked for with it. */
+  /** weight: the metric of incl and excl; the columns must be the answer for it. */
   constructor(
     columns: Columns<"tree">,
     readonly weight: Weight = TIME,
@@ -94,7 +94,7 @@ export class Tree {
     return sum;
   }
 
-  /** The rows just below one, the longest first. */
+  /** The children of a row in descending order. */
   children(row: number): number[] {
     const out = [];
     const end = this.endOf(row);
@@ -106,12 +106,12 @@ export class Tree {
     return row === ROOT ? this.count : this.end[row]!;
   }
 
-  /** Where the last box below the row ends. */
+  /** The end of the last child's box. */
   coveredTo(row: number): number {
     return row === ROOT ? this.total : this.start[row]! + this.covered[row]!;
   }
 
-  /** Where siblings from one row on to before another one end. */
+  /** The end of the last box of the siblings from `row` to before `until`. */
   endOfRun(row: number, until: number): number {
     const above = this.parentOf(row);
     return until < this.endOf(above) ? this.start[until]! : this.coveredTo(above);
@@ -130,21 +130,22 @@ export class Tree {
     return above === NONE ? ROOT : above;
   }
 
-  /** Rows from the outermost call to the row itself. */
+  /** The rows from the outermost call to the row itself. */
   ancestors(row: number): number[] {
     const out = [];
     for (let at = row; at !== ROOT; at = this.parentOf(at)) out.push(at);
     return out.reverse();
   }
 
-  /** The path as the selection keeps it; that of a row of small ones is its parent's. */
+  /** The path of a row as in the selection; for a sum of small paths that of its parent. */
   pathOf(row: number): number[] {
     return this.ancestors(row)
       .map((at) => this.region[at]!)
       .filter((region) => region !== NONE);
   }
 
-  /** The row of a path, or of as much of it as there is: another range of time may not have come there. exact: or none (ROOT). */
+  /** The row of a path. If the tree does not have it, as another range of time is selected: the row of its longest known prefix, or ROOT
+   * with exact. */
   find(path: readonly number[] | undefined, exact = false): number {
     let row = ROOT;
     for (const region of path ?? []) {
@@ -169,7 +170,7 @@ export class Tree {
     return best;
   }
 
-  /** Number of paths in rows from one on up to another, those hidden included. */
+  /** Number of paths in the rows `from` to before `to`, including hidden ones. */
   pathsIn(from: number, to: number): number {
     let n = 0;
     for (let row = from; row < to; row++) n += this.region[row] === NONE ? this.hidden[row]! : 1;
@@ -178,15 +179,15 @@ export class Tree {
 }
 
 export interface Hits {
-  /** 1 for each row that is one of the regions. */
+  /** 1 for each row whose region was found. */
   rows: Uint8Array;
   regions: number;
   paths: number;
-  /** In seconds: the outermost hits, so that no time counts twice. */
+  /** In seconds; only of the outermost hits, so no time counts twice. */
   time: number;
 }
 
-/** Which rows a search has found. */
+/** The rows of the regions that a search has found. */
 export function hitsIn(tree: Tree, found: Uint8Array): Hits {
   const rows = new Uint8Array(tree.count);
   let regions = 0;
@@ -206,7 +207,7 @@ export function hitsIn(tree: Tree, found: Uint8Array): Hits {
   return { rows, regions, paths, time };
 }
 
-/** 1 for each name in which the text occurs, whatever its case; undefined for no search. /…/ is a regular expression. */
+/** 1 for each name that contains the text, ignoring case; undefined: no search. /…/ is a regular expression. */
 export function search(names: readonly string[], text: string | undefined): Uint8Array | undefined {
   const wanted = text?.trim().toLowerCase();
   if (!wanted) return undefined;
@@ -216,7 +217,7 @@ export function search(names: readonly string[], text: string | undefined): Uint
   return found;
 }
 
-/** Why a search is no regular expression although it looks like one; it is then taken as text. */
+/** The error of a search text /…/ that is no valid regular expression and is therefore searched as plain text. */
 export function searchProblem(text: string | undefined): string | undefined {
   const wanted = text?.trim() ?? "";
   if (wanted.length < 3 || !wanted.startsWith("/") || !wanted.endsWith("/")) return undefined;

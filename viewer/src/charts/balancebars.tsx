@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks, processes or threads as bars: each made of its functions, or one function in each of them.
+// A bar for each rank, process or thread: all its functions, or one function.
 import { useMemo, useReducer, useRef } from "preact/hooks";
 import type { Spread, Stats, Time } from "../data/balance";
 import { both } from "../data/change";
@@ -14,8 +14,8 @@ import { Pairs, Tooltip } from "../parts/Tooltip";
 import { percent, time as asTime } from "../data/units";
 
 export const ROW = 24; // px
-const LEFT = 120; // px; of the units' names
-const RIGHT = 140; // px; of the numbers behind the bars
+const LEFT = 120; // px; width of the units' names
+const RIGHT = 140; // px; width of the numbers after the bars
 export const HEAD = 22;
 
 export interface Part {
@@ -23,26 +23,26 @@ export interface Part {
   value: number;
 }
 
-/** What the bars show. order: of the units. */
+/** The contents of the bars. order: of the units. */
 export interface Bars {
   spread: Spread;
   facts: Facts;
   regions: Regions;
   order: readonly number[];
-  /** Undefined: all functions. */
+  /** The only function to show; undefined: all functions. */
   one: Stats | undefined;
   time: Time;
-  /** Unit that is selected; -1: none. */
+  /** selected unit; -1: none */
   selected: number;
-  /** Of each unit, in the other run; NaN: it has none such. */
+  /** Time of each unit in the other run; NaN: the other run has no such unit. */
   before: Float64Array | undefined;
-  /** px; undefined: as high as there is room. */
+  /** px; height of the chart; undefined: fills its container */
   high: number | undefined;
   onUnit: (unit: number) => void;
   onRegion: (region: number) => void;
 }
 
-/** The parts of one unit's bar, in the same order in all of them. */
+/** The parts of a unit's bar, in the same order for all units. */
 export function partsOf(bars: Bars, unit: number): Part[] {
   const { spread, one, time } = bars;
   if (one) return [{ region: one.region, value: spread.values(one.region, time)[unit]! }];
@@ -61,7 +61,7 @@ interface Sight {
   focus: number; // index in order; -1: none
   width: number;
   height: number;
-  most: number; // s of the longest bar
+  most: number; // s; length of the longest bar
 }
 
 function xOf(sight: Sight, value: number): number {
@@ -104,7 +104,7 @@ function paintBar(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight, index
   }
 }
 
-/** The mean over all units as a line, and the standard deviation on both sides of it. */
+/** Draws the mean over all units as a line, and the standard deviation on both sides. */
 function paintMean(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight): void {
   if (!bars.one) return;
   const { mean, std } = bars.one;
@@ -138,7 +138,7 @@ function paint(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight): void {
   pen.fillRect(LEFT - 1, HEAD, 1, sight.height - HEAD);
 }
 
-/** What the whole bar was in the other run. */
+/** The total of the bar in the other run. */
 function wasOf(bars: Bars, { index }: Hit): [string, string][] {
   const unit = bars.order[index]!;
   const before = bars.before?.[unit] ?? Number.NaN;
@@ -213,13 +213,13 @@ export function BarChart(bars: Bars) {
     [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, bars.before, colours, most],
   );
   const unit = now.focus >= 0 ? bars.order[now.focus] : undefined;
-  const told = (index: number): string => `${bars.spread.label(bars.facts, index)}: ${asTime(partsOf(bars, index).reduce((sum, part) => sum + part.value, 0))}`;
+  const described = (index: number): string => `${bars.spread.label(bars.facts, index)}: ${asTime(partsOf(bars, index).reduce((sum, part) => sum + part.value, 0))}`;
   const { hover } = now;
   return (
     <div class="barchart" style={bars.high ? { flex: `0 0 ${bars.high}px` } : undefined}>
       <Canvas
         label={`${bars.order.length} ${bars.spread.over} as bars; arrows go from one to the next, Enter selects it`}
-        spoken={unit === undefined ? "" : told(unit)}
+        spoken={unit === undefined ? "" : described(unit)}
         draw={draw}
         cursor={hover ? "pointer" : "default"}
         onSize={(width, height) => {

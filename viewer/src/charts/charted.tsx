@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands around a picture of the call tree, whichever its form.
+// The controls around a picture of the call tree (icicle or sunburst).
 import type { ComponentChildren } from "preact";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { Empty, Waiting } from "../parts/Empty";
@@ -8,7 +8,7 @@ import { Weigh } from "../parts/Weigh";
 import { type Chart, spoken, useChart } from "./treechart";
 import { count, percent } from "../data/units";
 
-/** menu: the picture's own choices; children: what draws it, where there is something to draw. */
+/** menu: further controls of the picture; children: draws the picture when the tree is loaded. */
 export function Charted({ menu, children }: { menu: ComponentChildren; children: (chart: Chart) => ComponentChildren }) {
   const [paint, setPaint] = usePaint();
   const { chart, problem } = useChart(paint);
@@ -16,7 +16,7 @@ export function Charted({ menu, children }: { menu: ComponentChildren; children:
   if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
   return (
     <>
-      <Toolbar says={spoken(chart, chart.focus)}>
+      <Toolbar status={spoken(chart, chart.focus)}>
         <Weigh />
         {menu}
         <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of the communication matrix: a cell for each sender and receiver, and the sums at its edges.
+// The picture of the communication matrix: a cell for each sender and receiver, and the sums at the edges.
 import { useMemo, useReducer, useRef } from "preact/hooks";
 import { type Measure, both, change } from "../data/change";
 import { type Colour, ofChange, ofHeat } from "../draw/colour";
@@ -12,11 +12,11 @@ import { pixelOf, Raster } from "../draw/raster";
 import type { Facts } from "../data/facts";
 import { bytes, count, signed, time } from "../data/units";
 
-const LEFT = 110; // px; of the senders' names
-const TOP = 44; // of the receivers'
-const SUMS = 92; // px; of the sums at the right
-const FOOT = 26; // and below
-const LARGEST = 104; // px; of a cell
+const LEFT = 110; // px; width of the senders' names
+const TOP = 44; // px; height of the receivers' names
+const SUMS = 92; // px; width of the sums at the right
+const FOOT = 26; // px; height of the sums at the bottom
+const MAX_CELL = 104; // px; largest cell
 
 export interface Chosen {
   row: number;
@@ -40,21 +40,21 @@ interface Sight {
   inks: Inks;
   dark: boolean;
   raster: Raster;
-  cell: number; // px
+  cell: number; // px; size of a cell
 }
 
-/** As large as the room lets it be, so that all of it is seen. */
+/** The size of a cell: as large as possible with the whole matrix visible. */
 function cellOf(matrix: Matrix, width: number, height: number): number {
   const room = Math.min(width - LEFT - SUMS - 8, height - TOP - FOOT - 8);
-  return Math.max(Math.min(room / Math.max(matrix.size, 1), LARGEST), 0.5);
+  return Math.max(Math.min(room / Math.max(matrix.size, 1), MAX_CELL), 0.5);
 }
 
-/** A rank of little traffic can be told from one of none. */
+/** The strength of a colour. The smallest value is clearly different from zero. */
 function heat(share: number): number {
   return share > 0 ? 0.08 + 0.92 * Math.sqrt(share) : 0;
 }
 
-/** Of a cell; undefined: nothing was sent in any of the runs. */
+/** Returns the colour of a cell; undefined: no messages in any of the runs. */
 function colouring({ matrix, quantity, paint }: Props, dark: boolean): (row: number, column: number) => Colour | undefined {
   const most = matrix.largest(quantity);
   const changed = matrix.largestChange(quantity);
@@ -66,7 +66,7 @@ function colouring({ matrix, quantity, paint }: Props, dark: boolean): (row: num
   };
 }
 
-/** The number in a cell: how much, or how much more. */
+/** The number in a cell: the quantity, or its change. */
 function numberIn({ matrix, quantity, paint }: Props, row: number, column: number): string {
   const value = matrix.value(quantity, row, column);
   const was = matrix.was(quantity, row, column);
@@ -101,7 +101,7 @@ function paintCells(pen: CanvasRenderingContext2D, props: Props, s: Sight): void
     }
 }
 
-/** Names and sums, as many as there is room for. */
+/** Draws names and sums, as far as they fit. */
 function paintEdges(pen: CanvasRenderingContext2D, { matrix, facts, quantity }: Props, s: Sight): void {
   const { size } = matrix;
   const each = Math.max(Math.ceil(17 / s.cell), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What icicle and sunburst share: the tree, what is centred, colours, labels, words about a box.
+// Shared by icicle and sunburst: the tree, its centre, colours, labels, descriptions of boxes.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { heldIn, step } from "../calltree/boxes";
 import { type Measure, change, largestChange } from "../data/change";
@@ -8,12 +8,12 @@ import { NONE } from "../data/columns";
 import { MPI, type Metric, type Regions } from "../data/facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "../state/hooks";
 import { Pairs } from "../parts/Tooltip";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { type Hits, ROOT, type Tree, hitsIn } from "../calltree/tree";
 import { count, percent, shorten, signed, smaller, time } from "../data/units";
 import type { Key } from "../parts/view";
 
-/** Of both pictures. */
+/** The keys of both pictures. */
 export const TREE_KEYS: readonly Key[] = [
   ["↑ ↓", "caller, callee with the most time"],
   ["← →", "siblings"],
@@ -31,18 +31,18 @@ export interface Chart {
   dark: boolean;
   /** The row that fills the picture. */
   centre: number;
-  /** The row of the path that is selected; ROOT: none. */
+  /** The row of the selected path; ROOT: none. */
   selected: number;
   region: number | undefined;
-  /** That is shown without the others, as no search is made. */
+  /** The selected module, whose functions are highlighted without a search. */
   module: string | undefined;
-  /** Rows of functions that are meant. */
+  /** The rows of highlighted functions. */
   hits: Hits | undefined;
   colour: (row: number) => Colour;
-  /** Where the keyboard is. */
+  /** The row with the keyboard focus. */
   focus: number;
   setFocus: (row: number) => void;
-  /** Selects the row and puts it into the centre. */
+  /** Selects the row and makes it the centre. */
   go: (row: number) => void;
   select: (row: number) => void;
   key: (event: KeyboardEvent) => boolean;
@@ -56,12 +56,12 @@ function colouring(tree: Tree, regions: Regions, dark: boolean, paint: Paint): (
     return (row) => (regions.groupOf(tree.region[row]!) === MPI ? mpi : (colours[regions.module[tree.region[row]!]!] ?? muted(dark)));
   }
   const most = largestChange(tree.excl, base.excl);
-  // a caller is as slow as its callees: only with its inclusive time the way to the change is coloured too
+  // a caller contains the change of its callees, so only inclusive time also colours the path to a change
   const largest = Math.max(most, largestChange(tree.incl, base.incl));
   return (row) => ofChange(change(tree.incl[row]!, base.incl[row]!, paint, largest), dark);
 }
 
-/** undefined with the sentence until there is something to draw. metric: that it is as wide as, whatever is chosen. */
+/** undefined with a message until the tree is loaded. metric: weight of the tree, instead of the selected metric. */
 export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefined; problem: string | undefined } {
   const store = useStore();
   const selection = useSelection();
@@ -70,10 +70,10 @@ export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefi
   const regionsAnswer = useRegions();
   const tree = answer.data;
   const regions = regionsAnswer.data;
-  const meant = useMeant();
-  const hits = useMemo(() => tree && meant && hitsIn(tree, meant), [tree, meant]);
+  const highlighted = useHighlighted();
+  const hits = useMemo(() => tree && highlighted && hitsIn(tree, highlighted), [tree, highlighted]);
   const [focus, showFocus] = useState<number | undefined>(undefined);
-  const latest = useRef<number | undefined>(undefined); // the focus, for keys that come faster than pictures
+  const latest = useRef<number | undefined>(undefined); // the latest focus, as keys may come faster than renderings
   const setFocus = (row: number): void => {
     latest.current = row;
     showFocus(row);
@@ -118,7 +118,7 @@ export function nameOf(chart: Chart, row: number): string {
 
 const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(visits)} calls`);
 
-/** For the screen reader, and above the picture. */
+/** The description of a row, for screen readers and above the picture. */
 export function spoken(chart: Chart, row: number): string {
   const { tree } = chart;
   const incl = tree.inclOf(row);
@@ -126,7 +126,7 @@ export function spoken(chart: Chart, row: number): string {
   return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${more}`;
 }
 
-/** What stands in the tooltip of a box. until: of a box of small ones. */
+/** The tooltip of a box. until: of a combined box, see Boxes. */
 export function About({ chart, row, until }: { chart: Chart; row: number; until: number }) {
   const { tree, regions } = chart;
   if (until) {
@@ -170,7 +170,7 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
 export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
 const widths = new Map<string, number>();
 
-/** The widths of letters, each measured once: measuring a label takes longer than drawing its box. */
+/** Caches the widths of letters: to measure a label takes longer than to draw its box. */
 export function measurer(pen: CanvasRenderingContext2D): (text: string) => number {
   return (text) => {
     let sum = 0;
@@ -183,9 +183,9 @@ export function measurer(pen: CanvasRenderingContext2D): (text: string) => numbe
   };
 }
 
-const SHORT = 26; // pixels: with less, a label says nothing
+const SHORT = 26; // px; labels in narrower boxes are not readable
 
-/** The function's name as far as it fits: without its module rather than cut, and cut in the middle rather than at the end. */
+/** The function's name, shortened to fit: first without its module, then without its middle, as the end has more information. */
 export function label(chart: Chart, row: number, until: number, width: number, measure: (text: string) => number): string {
   if (width < SHORT) return "";
   if (until) {
@@ -197,11 +197,11 @@ export function label(chart: Chart, row: number, until: number, width: number, m
   const whole = chart.regions.names[region]!;
   if (measure(whole) <= width) return whole;
   const text = shorten(chart.regions.qualnames[region] || whole, width, measure);
-  return text.includes("…") && text.length < 7 ? "" : text; // "_f…d" may be anything
+  return text.includes("…") && text.length < 7 ? "" : text; // a few letters such as "_f…d" have no information
 }
 
 
-export function looks(chart: Chart): { paper: string; ink: string; faint: string; muted: string; accent: string } {
+export function themeColours(chart: Chart): { paper: string; ink: string; faint: string; muted: string; accent: string } {
   return {
     paper: chart.dark ? "#17191c" : "#ffffff",
     ink: css(INK[chart.dark ? "dark" : "light"]),
@@ -211,9 +211,9 @@ export function looks(chart: Chart): { paper: string; ink: string; faint: string
   };
 }
 
-/** What else can be seen of a box: it is one of the small, not hit, or hit. */
+/** The colour of a box, which depends on whether it is combined, and whether it was found by the search. */
 export function fillOf(chart: Chart, row: number, until: number): string {
-  if (until) return looks(chart).muted;
-  if (chart.hits && !chart.hits.rows[row]) return looks(chart).muted;
+  if (until) return themeColours(chart).muted;
+  if (chart.hits && !chart.hits.rows[row]) return themeColours(chart).muted;
   return css(chart.colour(row));
 }

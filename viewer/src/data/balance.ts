@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How time is spread over ranks, processes or threads: what the kind "balance" says, by function and by unit.
+// The distribution of time over ranks, processes or threads: the kind "balance" by function and by unit.
 import { type Columns, NONE } from "./columns";
 import { type Facts } from "./facts";
 import { locationLabel, processLabel } from "./rows";
 
-const FAR = 2; // standard deviations from the mean that make a unit an outlier
-const FEW = 0.05; // share of the mean: what is nearer is none
+const FAR = 2; // standard deviations from the mean of a unit that is an outlier
+const FEW = 0.05; // fraction of the mean: smaller differences are no outliers
 
 export interface Stats {
-  region: number; // NONE: all others together
-  units: number; // in which it ran
+  region: number; // NONE: sum of all other functions
+  units: number; // number of units in which it ran
   sum: number;
-  mean: number; // over all units, those where it did not run included
+  mean: number; // over all units, including those where it did not run
   std: number;
   min: number;
   max: number;
-  minUnit: number; // index in units
+  minUnit: number; // index in Spread.units
   maxUnit: number;
   imbalance: number; // max - mean
   percent: number; // (max / mean - 1) * 100
-  outliers: number[]; // units, the farthest first
+  outliers: number[]; // indices of units, most distant first
 }
 
 export type Time = "excl" | "incl";
 
 export class Spread {
   readonly over: string;
-  readonly units: number[]; // indices of processes, or of locations
-  readonly regions: number[]; // by time, the longest first; NONE last
+  readonly units: number[]; // indices of processes or locations
+  readonly regions: number[]; // in descending order of time; NONE last
   readonly total: number;
-  private readonly rows = new Map<number, number[]>(); // by region, by unit
+  private readonly rows = new Map<number, number[]>(); // row by region and unit
   private readonly unit: Uint32Array;
   private readonly region: Uint32Array;
 
@@ -57,14 +57,14 @@ export class Spread {
     return this.ofThreads ? locationLabel(facts, index) : processLabel(facts, index);
   }
 
-  /** The unit that a process or location of the selection is; -1: none. */
+  /** The index of the unit for the selected process or location; -1: none. */
   unitOf(facts: Facts, process: number | undefined, location: number | undefined): number {
     if (this.ofThreads) return location === undefined ? -1 : this.units.indexOf(location);
     const wanted = location !== undefined ? facts.locations[location]?.process : process;
     return wanted === undefined ? -1 : this.units.indexOf(wanted);
   }
 
-  /** Time of a region in each unit, 0 where it did not run. */
+  /** Time of a region in each unit; 0: it did not run there. */
   values(region: number, time: Time): Float64Array {
     const found = new Float64Array(this.units.length);
     for (const row of this.of(region)) found[this.unit[row]!]! += this.time(time)[row]!;
@@ -108,7 +108,7 @@ export class Spread {
     };
   }
 
-  /** Exclusive time of each region that ran in one unit, in the order of regions, so that bars of units can be held against each other. */
+  /** Exclusive time of each region in a unit. All units have the same order of regions, so their bars can be compared. */
   parts(unit: number): { region: number; value: number }[] {
     this.places ??= this.placesOf();
     return this.places[unit] ?? [];
@@ -122,7 +122,7 @@ export class Spread {
     return found;
   }
 
-  /** Whether a region has a row of its own; all others together are in that of NONE. */
+  /** Whether a region has a separate row; the other regions are summed in the row of NONE. */
   knows(region: number): boolean {
     return this.rows.has(region) || !this.rows.has(NONE);
   }
@@ -135,9 +135,9 @@ export class Spread {
   }
 }
 
-/** Another run's spread, by what its functions and units are here. */
+/** The distribution in the other run, by the functions and units of this run. */
 export class SpreadBefore {
-  private readonly regions = new Map<number, number[]>(); // here, there: several where names cannot be told apart
+  private readonly regions = new Map<number, number[]>(); // region here: regions in the other run; several if they have the same name
 
   constructor(
     private readonly base: Spread,
@@ -151,14 +151,14 @@ export class SpreadBefore {
     }
   }
 
-  /** Mean over the units of that run; NaN: it is among those that are not told apart there. */
+  /** Mean over the units of the other run; NaN: the region has no separate row there. */
   mean(region: number, time: Time): number {
     let sum = 0;
     for (const there of this.regions.get(region) ?? []) sum += this.base.knows(there) ? this.base.stats(there, time).mean : Number.NaN;
     return sum;
   }
 
-  /** Of one region (undefined: of all) in each unit here; NaN where the other run has no such unit. */
+  /** Time of a region (undefined: of all) in each unit of this run; NaN: the other run has no such unit. */
   values(region: number | undefined, time: Time, units: readonly number[]): Float64Array {
     const at = new Map(units.map((unit, i) => [unit, i]));
     const found = new Float64Array(units.length).fill(Number.NaN);
@@ -172,8 +172,8 @@ export class SpreadBefore {
   }
 }
 
-/** Units that are far from the others. Their own value is left out of the mean and the spread that they are held against, for
- * among few units one that is far off moves both. */
+/** The units whose value is far from the others. Mean and deviation exclude the unit's own value, as among few units an outlier would
+ * change both. */
 export function outliers(values: ArrayLike<number>): number[] {
   const n = values.length;
   if (n < 3) return [];

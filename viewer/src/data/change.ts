@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has changed since the other run, as colours want it: from -1 (all gone) over 0 to 1 (new, or twice as long).
+// The change since the other run as a number for colours: -1 (gone), 0 (unchanged), 1 (new, or at least twice as long).
 
 export type Measure = "relative" | "absolute";
 
-/** relative: of the path's exclusive time before; absolute: of the largest change that there is. */
+/** relative: to the exclusive time before; absolute: to the largest change of any path. */
 export function change(now: number, before: number, measure: Measure, largest: number): number {
   if (measure === "absolute") return largest ? (now - before) / largest : 0;
   if (!before) return now > 0 ? 1 : 0;
@@ -16,15 +16,15 @@ export function largestChange(now: ArrayLike<number>, before: ArrayLike<number>)
   return most;
 }
 
-/** Seconds here, and in the other run. */
+/** Seconds in this run and in the other one. */
 export interface Change {
   now: number;
   before: number;
 }
 
-const FACTOR = 10; // from here on a percentage would have four digits
+const FACTOR = 10; // factor from which a percentage would have four digits
 
-/** For a column of percentages: "+12.3", "×96", "new", "gone". */
+/** The change in a column of percentages: "+12.3", "×96", "new", "gone". */
 export function changeOf({ now, before }: Change): string {
   if (now === before) return "0.0";
   if (!before) return "new";
@@ -34,13 +34,13 @@ export function changeOf({ now, before }: Change): string {
   return `${share > 0 ? "+" : ""}${(share * 100).toFixed(1)}`;
 }
 
-/** The same for a sentence: with its sign of percent. */
+/** The change in a sentence, with percent sign. */
 export function changeText(change: Change): string {
   const text = changeOf(change);
   return /\d$/.test(text) && !text.startsWith("×") ? `${text} %` : text;
 }
 
-/** What was there before, and what that changed to. */
+/** The value before and the change. */
 export function both(seconds: (value: number) => string, change: Change): string {
   const more = change.now - change.before;
   if (!more) return "unchanged";

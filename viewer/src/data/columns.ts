@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What src/view/columns.h writes: a header in JSON, then arrays of numbers. Little-endian, as every browser's typed arrays are.
+// Reads and writes payloads of columns (src/view/columns.h): a JSON header, then little-endian arrays of numbers like all browsers' typed
+// arrays.
 import type { Answers } from "./contract";
 
 export const NONE = 0xffffffff;
@@ -9,11 +10,11 @@ const TYPES = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, i32: Int
 type Type = keyof typeof TYPES;
 export type Numbers = Float64Array | Float32Array | Uint32Array | Int32Array | Uint8Array;
 
-/** What is asked for: src/view/contract.json says what the answer to each kind is. */
+/** The kind of a query: src/view/contract.json describes the answer to each kind. */
 export type Kind = keyof Answers;
 type Of<K extends Kind> = Answers[K]["columns"];
 
-/** The answer to a question of a kind. */
+/** The answer to a query of a kind. */
 export class Columns<K extends Kind> {
   constructor(
     readonly meta: Answers[K]["meta"],
@@ -24,17 +25,17 @@ export class Columns<K extends Kind> {
     return this.columns.has(name);
   }
 
-  /** A column that is not there is a mistake of ours and not of the user: whether it is, has() tells. */
+  /** Throws if the column is missing, which is a bug; has() tests for optional columns. */
   get<N extends keyof Of<K> & string>(name: N): NonNullable<Of<K>[N]> {
     return this.named(name) as unknown as NonNullable<Of<K>[N]>;
   }
 
-  /** Of a metric, with what callees counted or without. */
+  /** The values of a metric with or without those of callees. */
   metric(name: string, part: "incl" | "excl"): Float64Array {
     return this.named(`metric:${name}:${part}`) as Float64Array;
   }
 
-  /** The metrics that have columns. */
+  /** The names of the metrics that have columns. */
   metrics(): string[] {
     return [...this.columns.keys()].flatMap((name) => /^metric:(.*):incl$/.exec(name)?.[1] ?? []);
   }
@@ -46,7 +47,7 @@ export class Columns<K extends Kind> {
   }
 }
 
-/** The answer to a question of this kind. The arrays are views into the buffer: nothing is copied. */
+/** Parses the answer to a query. The arrays are views of the buffer, without copies. */
 export function parse<K extends Kind>(buffer: ArrayBuffer): Columns<K> {
   const head = new DataView(buffer);
   if (buffer.byteLength < 8 || head.getUint32(0, true) !== MAGIC) throw new Error("the data is not Spartito's");
@@ -68,7 +69,7 @@ function typeOf(numbers: Numbers): Type {
   throw new Error("not an array of numbers");
 }
 
-/** The reverse of parse(). */
+/** The inverse of parse(). */
 export function pack(meta: object, columns: Record<string, Numbers>): ArrayBuffer {
   const entries: Record<string, { type: Type; at: number; n: number }> = {};
   let at = 0;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Curves over time of what was counted: metrics, which are read at each enter and leave, and the program's own counters.
+// Curves over time of metrics, which are read at each enter and leave, and of the program's counters.
 import { type Columns, NONE } from "./columns";
 import type { Facts, Metric } from "./facts";
 import type { Params } from "./source";
 import type { Span } from "./timescale";
 import { scaleOf } from "./weight";
 
-export const PIXELS = 1024; // parts of the time of which each has a value of its own
-export const MOST = 64; // threads that have curves of their own; of more there is the sum
+export const PIXELS = 1024; // number of intervals of the time range, each with a value
+export const MAX_CURVES = 64; // maximum of threads with separate curves; for more threads there is the sum
 
-/** How a curve goes on from one of its points. */
+/** The shape of a curve between two points. */
 export type Shape = "steps" | "line";
 
-/** Readings in the order of time. rate: growth per second since the reading before, undefined of what does not grow; low and high: in the single
- * steps since. */
+/** Values in order of time. rate: growth per second since the previous value; undefined if the metric does not grow. low, high: smallest
+ * and largest value since then, or for a growing metric smallest and largest growth per second. */
 export interface Curve {
-  location: number; // NONE: all together
+  location: number; // NONE: the sum of all threads
   shape: Shape;
   at: Float64Array;
   value: Float64Array;
@@ -24,12 +24,12 @@ export interface Curve {
   high: Float64Array;
 }
 
-/** What is asked for, in these words, so that a file can hold it. */
+/** The parameters of the query. The one-file page has answers for exactly these parameters. */
 export function metricParams(facts: Facts, span: Partial<Span>): Params<"metrics"> {
-  return { ...span, pixels: PIXELS, over: facts.locations.length > MOST ? "sum" : undefined };
+  return { ...span, pixels: PIXELS, over: facts.locations.length > MAX_CURVES ? "sum" : undefined };
 }
 
-/** Rows [first, end) of each location that have the index in a column. */
+/** Rows [first, end) of each location for an index in a column. */
 function runs(of: Uint32Array, location: Uint32Array, index: number): [number, number, number][] {
   const found: [number, number, number][] = [];
   for (let i = 0; i < of.length; ) {
@@ -40,7 +40,7 @@ function runs(of: Uint32Array, location: Uint32Array, index: number): [number, n
   return found;
 }
 
-/** Of the kind "metrics"; values are in the metric's unit. */
+/** The curves of a metric, in its unit. */
 export function metricCurves(columns: Columns<"metrics">, metric: Metric, index: number): Curve[] {
   const by = scaleOf(metric);
   const part = (name: "value" | "mean" | "low" | "high", first: number, end: number): Float64Array => columns.get(name).subarray(first, end).map((value) => value * by);
@@ -55,7 +55,7 @@ export function metricCurves(columns: Columns<"metrics">, metric: Metric, index:
   }));
 }
 
-/** Of the kind "counters". */
+/** The curves of a counter. */
 export function counterCurves(columns: Columns<"counters">, name: string): Curve[] {
   const index = columns.meta.names.indexOf(name);
   return runs(columns.get("counter"), columns.get("location"), index).map(([location, first, end]) => ({
@@ -68,7 +68,7 @@ export function counterCurves(columns: Columns<"counters">, name: string): Curve
   }));
 }
 
-/** The last point at or before a moment; -1: there is none. */
+/** The last point at or before a time; -1: there is no such point. */
 export function before(curve: Curve, moment: number): number {
   let low = 0;
   let high = curve.at.length;
@@ -80,7 +80,7 @@ export function before(curve: Curve, moment: number): number {
   return low - 1;
 }
 
-/** Its value at a moment; 0 before its first point. */
+/** The value at a time; 0 before the first point. */
 export function valueAt(curve: Curve, moment: number): number {
   const i = before(curve, moment);
   if (i < 0) return 0;
@@ -89,14 +89,14 @@ export function valueAt(curve: Curve, moment: number): number {
   return value[i]! + ((value[i + 1]! - value[i]!) * (moment - at[i]!)) / (at[i + 1]! - at[i]!);
 }
 
-/** Growth per second at a moment; 0 before its first and behind its last point. */
+/** Growth per second at a time; 0 before the first point and after the last one. */
 export function rateAt(curve: Curve, moment: number): number {
   const i = before(curve, moment);
   return i < 0 || i + 1 >= curve.at.length || !curve.rate ? 0 : curve.rate[i + 1]!;
 }
 
-/** All together, at the edges of equal parts of the span; of a level the largest. Growth is that of each part: between two readings that are close
- * together it would be what the clock makes of it. */
+/** The sum of all curves at the edges of equal intervals of the span; for levels the largest value. Growth is that of each interval, as the
+ * growth between two close readings would be dominated by the resolution of the clock. */
 export function sumOf(curves: readonly Curve[], span: Span, level: boolean, parts = PIXELS): Curve | undefined {
   const [first] = curves;
   if (!first) return undefined;
@@ -107,12 +107,12 @@ export function sumOf(curves: readonly Curve[], span: Span, level: boolean, part
   return { location: NONE, shape: first.shape, at, value, ...(first.rate && { rate }), low: first.rate ? rate : value, high: first.rate ? rate : value };
 }
 
-/** One alone in the same way. */
+/** One curve with the same points as sumOf(). */
 export function evened(curve: Curve, span: Span, parts = PIXELS): Curve {
   return { ...sumOf([curve], span, false, parts)!, location: curve.location };
 }
 
-/** What is drawn of a curve within a span: moments and numbers. rates: steps from one reading to the next. */
+/** The points to draw of a curve within a span. rates: of the growth, in steps from one reading to the next. */
 export function drawn(curve: Curve, span: Span, rates: boolean): { at: number[]; value: number[]; shape: Shape } {
   const from = Math.max(before(curve, span.begin), 0);
   const at: number[] = [];
@@ -126,7 +126,7 @@ export function drawn(curve: Curve, span: Span, rates: boolean): { at: number[];
   return { at, value, shape: rates ? "steps" : curve.shape };
 }
 
-/** The least and the largest number that is drawn, 0 among them. */
+/** The smallest and the largest value that is drawn; the range includes 0. */
 export function extent(curves: readonly Curve[], span: Span, rates: boolean): [number, number] {
   let low = 0;
   let high = 0;
@@ -138,7 +138,7 @@ export function extent(curves: readonly Curve[], span: Span, rates: boolean): [n
   return [low, high];
 }
 
-/** Round numbers from low to high, about so many. */
+/** About `about` round numbers from low to high. */
 export function ticks(low: number, high: number, about: number): number[] {
   const rough = (high - low) / Math.max(about, 1);
   if (!(rough > 0)) return [low];

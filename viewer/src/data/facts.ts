@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kinds "facts" and "regions" say. Times are seconds; moments are since the experiment's begin, but start (epoch).
+// The answers of the kinds "facts" and "regions". Times are seconds since the begin of the experiment; `start` is since 1970.
 import type { Columns } from "./columns";
 import type { Facts } from "./contract";
 
@@ -7,7 +7,7 @@ export type { Facts, Location, Metric, Process } from "./contract";
 export type Has = keyof Facts["has"];
 
 export const MPI = "MPI";
-/** Functions of no module, by their kind. */
+/** Groups of functions without module, by their kind. */
 const GROUPS: Record<string, string> = {
   mpi: MPI,
   io: "file I/O",
@@ -22,7 +22,7 @@ const GROUPS: Record<string, string> = {
 const groups = new Set(Object.values(GROUPS));
 export const isGroup = (module: string): boolean => groups.has(module);
 
-/** Names and places of functions; other kinds give indices into these. */
+/** Names and source locations of functions; answers of other kinds refer to them by index. */
 export class Regions {
   readonly names: string[];
   readonly qualnames: string[];
@@ -33,7 +33,7 @@ export class Regions {
   readonly file: Uint32Array;
   readonly line: Uint32Array;
   readonly kind: Uint8Array;
-  /** Of each region of the run compared with, which one it is here. */
+  /** For each region of the other run its index here. */
   readonly ofBase: Uint32Array | undefined;
   private lower?: string[];
 
@@ -59,7 +59,7 @@ export class Regions {
     return this.modules[this.module[region]!] ?? "";
   }
 
-  /** The module, or what stands for one where there is none: MPI, file I/O. What is selected and summed up by module is so by this. */
+  /** The module, or for functions without module their group: MPI, file I/O. Selection and sums by module use it. */
   groupOf(region: number): string {
     return this.moduleOf(region) || (GROUPS[this.kindOf(region)] ?? "");
   }
@@ -68,20 +68,20 @@ export class Regions {
     return this.kinds[this.kind[region]!] ?? "";
   }
 
-  /** "file:line", or "" for functions without a place. */
+  /** "file:line", or "" for functions without source location. */
   placeOf(region: number): string {
     const file = this.files[this.file[region]!];
     return file ? (this.line[region] ? `${file}:${this.line[region]}` : file) : "";
   }
 
-  /** For search; made when first wanted, as there may be 10^5. */
+  /** Names in lower case for the search; computed on first use, as there may be 10^5. */
   lowered(): string[] {
     this.lower ??= this.names.map((name) => name.toLowerCase());
     return this.lower;
   }
 }
 
-/** How options of `spartito run` are given where this was recorded: on a command line, or above the cell of a notebook. */
+/** How to record with these options of `spartito run`: on a command line, or in the first line of a notebook's cell. */
 export function recordBy(facts: Facts, options: string): string {
   return `${facts.title.startsWith("In[") ? "%%spartito" : "spartito run"} ${options}`;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kind "flat": a row for each function that ran; and what tables do with it.
+// The answer of the kind "flat", a row for each function that ran, and operations of tables.
 import type { Columns, Numbers } from "./columns";
 import type { Regions } from "./facts";
 import { scaleOf, type Weight } from "./weight";
@@ -19,18 +19,18 @@ export class Flat {
   readonly min: Float64Array;
   readonly max: Float64Array;
   readonly std: Float64Array;
-  /** Of the run compared with, if there is one. */
+  /** In the other run, if there is one. */
   readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
-  /** How often generators and coroutines went on; undefined where none did. */
+  /** Number of resumptions of generators and coroutines; undefined: none were recorded. */
   readonly resumed: Float64Array | undefined;
   readonly metrics: FlatMetric[];
-  /** Names of metrics that are not known within the range of time. */
+  /** Names of metrics that have no values for the selected range of time. */
   readonly unranged: readonly string[];
-  /** How many ran; a frame has rows for those with the most time alone. */
+  /** Number of functions that ran; a frame in a notebook may only have the rows with the most time. */
   readonly functions: number;
-  /** Exclusive time of all functions, which is that of the run in all its threads. */
+  /** Exclusive time of all functions: the total over all threads. */
   readonly total: number;
-  /** Why there is no base where two runs are compared: a sentence. */
+  /** Why there are no numbers of the other run although two runs are compared. */
   readonly baseNone: string | undefined;
 
   constructor(columns: Columns<"flat">) {
@@ -52,7 +52,7 @@ export class Flat {
     this.total = this.functions > this.count ? columns.meta.total : this.excl.reduce((sum, value) => sum + value, 0);
   }
 
-  /** Exclusive time of each, or what it counted itself. */
+  /** The exclusive time, or the exclusive value of the metric, of each row. */
   exclusive(weight: Weight): Float64Array {
     const { metric } = weight;
     const found = metric && this.metrics.find(({ name }) => name === metric.name);
@@ -73,7 +73,7 @@ export function largest(numbers: ArrayLike<number>): number {
   return most;
 }
 
-/** Rows by a column; equal ones stay in the order they came in. */
+/** Sorts rows by a column; equal ones keep their order. */
 export function sorted(rows: Uint32Array, by: Numbers | ((row: number) => string), down: boolean): Uint32Array {
   const out = rows.slice();
   const way = down ? -1 : 1;
@@ -91,7 +91,7 @@ export interface ModuleShare {
   excl: number;
 }
 
-/** Sums of `excl` (of each row) over each package (the part of a module's name before the first dot), the largest first. */
+/** Sums of `excl` over each package (a module's name up to the first dot), in descending order. */
 export function byPackage(flat: Flat, regions: Regions, excl: Float64Array = flat.excl): ModuleShare[] {
   const times = new Map<string, number>();
   for (let row = 0; row < flat.count; row++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was recorded in the lines of a file.
+// The recorded times of the lines of a file.
 
 import type { BaseLines, LineFunction } from "./contract";
 
@@ -11,19 +11,19 @@ export interface HeatLine {
   readonly hits: number;
   readonly excl: number;
   readonly callees: number;
-  /** Of the time of its function. */
+  /** Fraction of its function's time. */
   readonly share: number;
-  /** Index in the functions; -1: nothing was recorded there. */
+  /** Index of its function; -1: nothing was recorded in the line. */
   readonly of: number;
-  /** Inclusive time in the other run; undefined: its lines are not known. */
+  /** Inclusive time in the other run; undefined: unknown. */
   readonly before: number | undefined;
 }
 
-/** Time that a function's lines took, with what they called. */
+/** Time of a function's lines with their callees. */
 export const timeOf = (f: { excl: number; callees: number }): number => f.excl + f.callees;
 
-/** All lines of the text; without it those that ran. Where a line belongs to several functions (a comprehension, a lambda) it has
- * the numbers of the chosen one, or else of the one around the others, which has their time in its callees. */
+/** All lines of the text; without text those that ran. If a line belongs to several functions (a comprehension, a lambda), it has the
+ * numbers of the selected one, or of the outer one, whose callees include the others. */
 export function heatLines(
   functions: readonly LineFunction[],
   file: string,
@@ -51,7 +51,7 @@ export function heatLines(
   return Array.from({ length: last }, (_, i) => ({ ...(found.get(i + 1) ?? empty(i + 1)), text: texts[i] }));
 }
 
-/** The last line of a function by its indentation: of the block that begins at its first line, decorators before it. */
+/** The last line of a function by indentation: of the block that begins at its first line, after decorators. */
 export function endOfBlock(lines: readonly HeatLine[], first: number): number {
   const indent = (at: number): number => /^[ \t]*/.exec(lines[at - 1]?.text ?? "")![0].length;
   let head = first;
@@ -59,7 +59,7 @@ export function endOfBlock(lines: readonly HeatLine[], first: number): number {
     if (head - first > 50) return first;
     head++;
   }
-  // a head of several lines ends where something stands deeper again
+  // the head of a function may have several lines; the block ends at the next line with less indentation
   let end = head;
   for (let line = head + 1; line <= lines.length; line++) {
     const text = lines[line - 1]?.text ?? "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-/** What a document holds deflated and in base64 (element() of python/spartito/view/packing.py). */
+/** Inflates data of the document: compressed, in base64 (element() of python/spartito/view/packing.py). */
 export function inflate(base64: string): Response {
   const text = atob(base64.trim());
   const packed = new Uint8Array(text.length);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kind "locks" says: what threads waited for, and who held it. Times are seconds.
+// The answer of the kind "locks": waits of threads, and lock holders. Times are seconds.
 import type { Columns } from "./columns";
 import type { LockWait, Locks } from "./contract";
 
 export type { LockWait, Locks };
 export const asLocks = (columns: Columns<"locks">): Locks => columns.meta;
 
-/** Sums of waits that are the same in something. */
+/** The sum of waits with the same key. */
 export interface SumRow {
-  /** One of them, which tells what they have in common. */
+  /** One of the waits, for their common properties. */
   of: LockWait;
   time: number;
   longest: number;
@@ -25,7 +25,7 @@ export const SUMS = {
 export type By = keyof typeof SUMS;
 export const byObject = (w: LockWait): string => String(w.object);
 
-/** The longest first. */
+/** In descending order of time. */
 export function summed(waits: readonly LockWait[], key: (w: LockWait) => string): SumRow[] {
   const found = new Map<string, SumRow & { who: Set<number>; what: Set<number> }>();
   for (const w of waits) {
@@ -42,24 +42,24 @@ export function summed(waits: readonly LockWait[], key: (w: LockWait) => string)
 
 const longer = (a: { time: number }, b: { time: number }): number => b.time - a.time;
 
-/** In a column of the picture: a thread, an object, a thread again. */
+/** A node in a column of the picture: waiter, object, or lock holder. */
 export interface Node {
-  /** -1: all others. */
+  /** -1: the sum of all others. */
   id: number;
   time: number;
   y: number;
   height: number;
 }
 export interface Ribbon {
-  /** 0: from who waited to what, 1: from that to who held it. */
+  /** 0: from waiter to object, 1: from object to lock holder. */
   step: 0 | 1;
-  /** Indices of nodes. */
+  /** Indices of the nodes in their columns. */
   from: number;
   to: number;
-  /** Of the object: index in the middle column. */
+  /** Index of the object in the middle column. */
   object: number;
   time: number;
-  /** The middles of its ends, and how thick it is. */
+  /** y of the middle of both ends, and thickness. */
   y0: number;
   y1: number;
   thick: number;
@@ -69,11 +69,11 @@ export interface Flow {
   ribbons: Ribbon[];
 }
 
-const SHOWN = 12; // nodes of a column; others are one
+const SHOWN = 12; // nodes of a column; the others are combined
 const GAP = 10; // px
-const LEAST = 2;
+const MIN_HEIGHT = 2;
 
-/** Who waited for what, and who held it: as a picture of this height. */
+/** The picture of waiters, objects and lock holders with this height. */
 export function flowOf(waits: readonly LockWait[], height: number): Flow {
   const ids: ((w: LockWait) => number | null)[] = [(w) => w.location, (w) => w.object, (w) => w.holder];
   const columns = ids.map((id) => {
@@ -85,12 +85,12 @@ export function flowOf(waits: readonly LockWait[], height: number): Flow {
   }) as Flow["columns"];
   const whole = waits.reduce((sum, w) => sum + w.time, 0) || 1;
   const most = Math.max(...columns.map((nodes) => nodes.length), 1);
-  const scale = Math.max(height - GAP * most - LEAST * most, 0) / whole;
+  const scale = Math.max(height - GAP * most - MIN_HEIGHT * most, 0) / whole;
   for (const nodes of columns) {
     let y = GAP / 2;
     for (const node of nodes) {
       node.y = y;
-      node.height = LEAST + node.time * scale;
+      node.height = MIN_HEIGHT + node.time * scale;
       y += node.height + GAP;
     }
   }
@@ -111,7 +111,7 @@ export function flowOf(waits: readonly LockWait[], height: number): Flow {
     }
   }
   const ribbons = [...sums.values()].sort((a, b) => a.step - b.step || a.from - b.from || a.to - b.to);
-  const used = columns.map((nodes) => nodes.map(() => [0, 0])); // px at the left and the right of each node
+  const used = columns.map((nodes) => nodes.map(() => [0, 0])); // px; used so far at the left and the right of each node
   for (const ribbon of ribbons) {
     const ends = [columns[ribbon.step]![ribbon.from]!, columns[ribbon.step + 1]![ribbon.to]!] as const;
     const room = [used[ribbon.step]![ribbon.from]!, used[ribbon.step + 1]![ribbon.to]!] as const;

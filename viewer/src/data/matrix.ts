@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The communication matrix: what the kind "matrix" says, by sender and receiver, with the sums of both.
+// The communication matrix (kind "matrix") by sender and receiver, with sums.
 import { largestChange } from "./change";
 import { type Columns, NONE } from "./columns";
 import { type Facts } from "./facts";
@@ -8,17 +8,17 @@ import { processLabel } from "./rows";
 export const QUANTITIES = ["bytes", "messages", "time"] as const;
 export type Quantity = (typeof QUANTITIES)[number];
 
-/** Cells that the picture has at most in each direction; more ranks are put together. */
-export const MOST = 512;
+/** Maximum of rows and columns in the picture; adjacent ranks are combined if there are more. */
+export const MAX_CELLS = 512;
 
 export class Matrix {
-  readonly processes: number[]; // indices, in the order of rows and columns; NONE last: those that were not measured
-  readonly group: number; // processes that share a row
-  readonly size: number; // rows
+  readonly processes: number[]; // indices of processes in the order of rows and columns; NONE last: processes that were not measured
+  readonly group: number; // number of processes in a row
+  readonly size: number; // number of rows
   private readonly sums = new Map<Quantity, Float64Array>();
   private readonly place: ReadonlyMap<number, number>;
   private before: Map<Quantity, Float64Array> | undefined;
-  /** Messages of the other run between processes of which one is not here. */
+  /** Messages of the other run to or from processes that this run does not have. */
   elsewhere = 0;
 
   constructor(
@@ -32,7 +32,7 @@ export class Matrix {
     const rest = [...seen].filter((i) => i !== NONE && !ranks.includes(i));
     ranks.sort((a, b) => facts.processes[a]!.rank! - facts.processes[b]!.rank! || a - b);
     this.processes = [...ranks, ...rest.sort((a, b) => a - b), ...(seen.has(NONE) ? [NONE] : [])];
-    this.group = Math.max(Math.ceil(this.processes.length / MOST), 1);
+    this.group = Math.max(Math.ceil(this.processes.length / MAX_CELLS), 1);
     this.size = Math.ceil(this.processes.length / this.group);
     this.place = new Map(this.processes.map((process, i) => [process, Math.floor(i / this.group)]));
     for (const quantity of QUANTITIES) this.sums.set(quantity, this.summed(columns, quantity, (process) => process));
@@ -51,14 +51,14 @@ export class Matrix {
     return sums;
   }
 
-  /** Puts another run beside it. here: what a process of it is in this one, NaN: nothing. */
+  /** Adds the numbers of the other run. here: index here of a process of the other run, NaN: none. */
   beside(columns: Columns<"matrix">, here: (process: number) => number): this {
     const named = (process: number): number => (process === NONE ? NONE : here(process));
     this.before = new Map(QUANTITIES.map((quantity) => [quantity, this.summed(columns, quantity, named)]));
     return this;
   }
 
-  /** What a cell has in the other run; undefined: there is none. */
+  /** The value of a cell in the other run; undefined: there is no other run. */
   was(quantity: Quantity, row: number, column: number): number | undefined {
     return this.before?.get(quantity)![row * this.size + column];
   }
@@ -68,7 +68,7 @@ export class Matrix {
     return before ? largestChange(this.sums.get(quantity)!, before) : 0;
   }
 
-  /** Of a row (who sends) and a column (who receives). */
+  /** The value of a row (sender) and a column (receiver). */
   value(quantity: Quantity, row: number, column: number): number {
     return this.sums.get(quantity)![row * this.size + column] ?? 0;
   }

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** The rows of a time line: processes in the order of their ranks, their threads and their tasks; which of them are on the screen. */
+/** The rows of a timeline: processes in the order of ranks, with their threads and tasks; which rows are visible. */
 import type { Task as AnyTask } from "./contract";
 import type { Facts } from "./facts";
 
-export const ROW = 22; // px; of a row that is closed, at least
-export const TALL = 44; // and at most: where there are few rows, they use the room
-export const LANE = 18; // px; of one depth of an open row's call stack
-export const PAD = 4; // px; below the lanes of an open row
-const MANY = 400; // rows; from here on threads and tasks are not shown before they are asked for
+export const ROW = 22; // px; smallest height of a closed row
+export const TALL = 44; // px; largest height, if there are few rows
+export const LANE = 18; // px; height of a level in an open row's call stack
+export const PAD = 4; // px; space below the levels of an open row
+const MAX_SHOWN_AT_FIRST = 400; // rows above which threads and tasks are hidden at first
 
 export type Task = Pick<AnyTask, "id" | "name" | "process" | "location" | "region" | "created" | "begin" | "end" | "running" | "waiting" | "state">;
 
 export interface Row {
   kind: "thread" | "task";
-  key: string; // stays the same when rows come and go
+  key: string; // identifies the row when others are added or removed
   process: number; // index
-  location: number; // index; of a task: the one that ran it last, or -1
-  task: number; // index in the tasks given; -1: none
+  location: number; // index; of a task: the location that ran it last, or -1
+  task: number; // index in the given tasks; -1: the row is no task
   label: string;
-  detail: string; // what the label leaves out
+  detail: string; // text that does not fit into the label
   main: boolean; // the first row of its process
-  threads: number; // of a process' first row: how many others it has
-  tasks: number; // and how many tasks
+  threads: number; // for the first row of a process: number of its other threads
+  tasks: number; // for the first row of a process: number of its tasks
 }
 
 export interface Shown {
-  opened: ReadonlySet<string>; // keys of rows whose call stack is open
-  lanes: (row: Row) => number; // how deep the call stack of an open row is
-  threads: ReadonlySet<number>; // processes whose threads are not as they are by themselves
+  opened: ReadonlySet<string>; // keys of rows with open call stack
+  lanes: (row: Row) => number; // depth of the call stack in an open row
+  threads: ReadonlySet<number>; // processes whose threads are shown or hidden contrary to threadsAtFirst()
   tasks: ReadonlySet<number>; // processes whose tasks are shown
-  room?: number; // px; that rows may fill
+  room?: number; // px; height available for rows
 }
 
-/** "rank 3", or what tells the process from the others. */
+/** "rank 3", or a label that distinguishes the process from the others. */
 export function processLabel(facts: Facts, process: number): string {
   const p = facts.processes[process];
   if (!p) return `process ${process}`;
   return p.rank !== null ? `rank ${p.rank}` : p.name || `process ${p.pid}`;
 }
 
-/** A thread's name; with its process where there are several. */
+/** A thread's name, with its process if there are several. */
 export function locationLabel(facts: Facts, location: number): string {
   const l = facts.locations[location];
   if (!l) return `thread ${location}`;
@@ -52,7 +52,7 @@ export function locationLabel(facts: Facts, location: number): string {
 function processOrder(facts: Facts): number[] {
   const rank = (p: number): number => facts.processes[p]!.rank ?? Number.POSITIVE_INFINITY;
   const order = facts.processes.map((_, i) => i);
-  // Infinity minus itself is no number
+  // Infinity - Infinity is NaN
   return order.sort((a, b) => (rank(a) === rank(b) ? a - b : rank(a) < rank(b) ? -1 : 1));
 }
 
@@ -62,14 +62,14 @@ function byProcess<T extends { process: number }>(list: readonly T[], processes:
   return found;
 }
 
-/** Whether the threads of processes are shown before anything was chosen. */
+/** Whether threads are shown at first. */
 export function threadsAtFirst(facts: Facts): boolean {
-  return facts.locations.length <= MANY;
+  return facts.locations.length <= MAX_SHOWN_AT_FIRST;
 }
 
 function threadRow(facts: Facts, location: number, main: boolean, threads: number, tasks: number): Row {
   const { process, name } = facts.locations[location]!;
-  const named = main && facts.processes.length > 1; // by its process
+  const named = main && facts.processes.length > 1; // the label is the process
   return {
     kind: "thread",
     key: `l${location}`,
@@ -115,10 +115,10 @@ export function listRows(facts: Facts, tasks: readonly Task[], shown: Shown): Ro
   return rows;
 }
 
-/** Where each row lies: its top, and with one more entry where all end. */
+/** The top of each row; the last entry is the bottom of all rows. */
 export class Layout {
   readonly tops: Float64Array;
-  readonly row: number; // px; of a row's own line
+  readonly row: number; // px; height of a closed row
 
   constructor(
     readonly rows: readonly Row[],
@@ -135,7 +135,7 @@ export class Layout {
     return this.tops[this.rows.length]!;
   }
 
-  /** Index of the row at y; the first above and the last below all of them; -1: there is none. */
+  /** Index of the row at y; the nearest one outside of all rows; -1: there are no rows. */
   at(y: number): number {
     let low = 0;
     let high = this.rows.length - 1;
@@ -148,14 +148,14 @@ export class Layout {
     return low;
   }
 
-  /** First row, and the one after the last, that are seen between two heights. */
+  /** Indices of the first row, and of the one after the last, between two heights. */
   visible(top: number, bottom: number): [number, number] {
     if (this.rows.length === 0 || bottom <= top) return [0, 0];
     const last = this.at(bottom);
     return [this.at(top), this.tops[last]! < bottom ? last + 1 : last];
   }
 
-  /** The depth in the open call stack at y, from 0; -1: in the row's own line or below the lanes. */
+  /** The level of the open call stack at y, from 0; -1: the row's first line, or below the levels. */
   lane(index: number, y: number): number {
     const at = y - this.tops[index]! - this.row;
     const lanes = Math.floor((this.tops[index + 1]! - this.tops[index]! - this.row - PAD) / LANE);
@@ -163,7 +163,7 @@ export class Layout {
     return at >= 0 && lane < lanes ? lane : -1;
   }
 
-  /** How far to scroll so that the row is seen, from a place at which so much is seen. */
+  /** The scroll position, in px, at which the row is visible. from, height: the current position and the visible height. */
   scrollTo(index: number, from: number, height: number): number {
     const top = this.tops[index]!;
     const bottom = Math.min(this.tops[index + 1]!, top + height);
@@ -172,7 +172,7 @@ export class Layout {
   }
 }
 
-/** Locations in blocks, of which one question is about one: first and last index. */
+/** A query is about a block of locations; these are the indices of the blocks of some locations. */
 export const BLOCK = 64;
 export function blocksOf(locations: Iterable<number>): number[] {
   const found = new Set<number>();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the data comes from: the server of `spartito view`, or the page itself (`spartito html`). Views cannot tell.
+// The source of the data: the server of `spartito view`, or the page itself (`spartito html`). Views do not depend on which one.
 import { type Columns, type Kind, parse } from "./columns";
 import type { Answers } from "./contract";
 import { inflate } from "./inflate";
 
-/** The parameters of a question of this kind. of: the run that this one is compared with is asked. */
+/** The parameters of a query of this kind. of: queries the other run. */
 export type Params<K extends Kind> = Answers[K]["parameters"] & { of?: "base" | undefined };
 
 export interface Source {
-  /** Rejected with a sentence for the user. Answers are kept: asking again costs nothing. A question that all who asked it have left
-   * before it was answered is taken back. */
+  /** Rejects with a message for the user. Answers are cached. left: the caller does not need the answer any more; a query without other
+   * callers is cancelled. */
   get<K extends Kind>(kind: K, params?: Params<K>, left?: AbortSignal): Promise<Columns<K>>;
 }
 
-/** The one spelling of a question: "tree?begin=1&end=2", parameters by name, those undefined left out. */
+/** The canonical text of a query: "tree?begin=1&end=2", parameters sorted by name, without undefined ones. */
 export function query<K extends Kind>(kind: K, params?: Params<K>): string {
   const given: Record<string, string | number | undefined> = params ?? {};
   const out = new URLSearchParams();
@@ -28,14 +28,14 @@ export function query<K extends Kind>(kind: K, params?: Params<K>): string {
 interface Kept {
   promise: Promise<Columns<Kind>>;
   bytes: number;
-  /** Who asked and has not left. */
+  /** Number of callers that wait for the answer. */
   waiting: number;
   done: boolean;
   stop: AbortController;
 }
 
-const GRACE = 100; // ms; the next view may ask the same
-const KEPT = 256; // answers; a viewport's tiles are small, trees are megabytes
+const GRACE = 100; // ms until a query without callers is cancelled, as the next view may need the same answer
+const KEPT = 256; // answers; tiles of the timeline are small, trees have megabytes
 const KEPT_BYTES = 256 << 20;
 
 export class ServerSource implements Source {
@@ -48,7 +48,7 @@ export class ServerSource implements Source {
     const key = query(kind, params);
     let entry = this.answers.get(key);
     if (entry) {
-      this.answers.delete(key); // and in again, as the one used last
+      this.answers.delete(key); // insert it again as the most recently used
       this.answers.set(key, entry);
     } else {
       const stop = new AbortController();
@@ -69,7 +69,7 @@ export class ServerSource implements Source {
     entry.waiting++;
     const stop = (): void => {
       if (entry.waiting > 0 || entry.done) return;
-      this.forget(key, entry); // before anybody else can ask for it
+      this.forget(key, entry); // before another caller gets it
       entry.stop.abort();
     };
     left?.addEventListener("abort", () => {
@@ -86,7 +86,7 @@ export class ServerSource implements Source {
     let answer: Response;
     let buffer: ArrayBuffer;
     try {
-      // a proxy in front of the server (Jupyter's) knows the user by a cookie
+      // Jupyter's proxy before the server identifies the user by a cookie
       answer = await fetch(this.base + key, { cache: "no-store", credentials: "same-origin", signal });
       buffer = await answer.arrayBuffer();
     } catch {
@@ -110,14 +110,14 @@ export class ServerSource implements Source {
   }
 }
 
-/** What cannot be asked of a file: it was made before anybody chose anything. */
+/** The message about an answer that the file does not contain. */
 function missing(key: string): string {
   if (/^(tree|flat)\?.*\b(begin|end)=/.test(key)) return "This file holds sums over the whole run, and none over a range of time.";
-  if (/^tree\?.*\bmetric=/.test(key)) return "This file holds call trees by metric for the whole run, and not of that part of it.";
+  if (/^tree\?.*\bmetric=/.test(key)) return "This file has call trees by metric only for the whole run.";
   return "This file does not hold that part of the experiment.";
 }
 
-/** Answers that are in the page: <script type="application/octet-stream" data-query="tree?process=1">, deflated, in base64. */
+/** The answers within the page: <script type="application/octet-stream" data-query="tree?process=1">, compressed, in base64. */
 export class FileSource implements Source {
   private readonly answers = new Map<string, Promise<Columns<Kind>>>();
   private readonly blocks = new Map<string, Element>();
@@ -144,7 +144,7 @@ export class FileSource implements Source {
     const block = this.blocks.get(key);
     if (!block) throw new Error(`${missing(key)} \`spartito view\` on the experiment's directory shows all of it.`);
     const columns = parse<Kind>(await inflate(block.textContent ?? "").arrayBuffer());
-    block.remove(); // the text is large, and what it held is kept
+    block.remove(); // free the memory of the text; the answer is cached
     return columns;
   }
 }

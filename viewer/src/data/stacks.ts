@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways from the names that tables of waits speak in to the indices that are selected.
+// Indices for the names in tables of waits, as the selection uses indices.
 import type { Facts, Regions } from "./facts";
 
 export type { Stacks } from "./contract";
 
 const known = new WeakMap<Regions, Map<string, number>>();
 
-/** The region of a name, undefined: none. Of several the first. */
+/** The first region of that name; undefined: unknown name. */
 export function regionNamed(regions: Regions, name: string): number | undefined {
   let names = known.get(regions);
   if (!names) {
@@ -17,7 +17,7 @@ export function regionNamed(regions: Regions, name: string): number | undefined 
   return names.get(name);
 }
 
-/** The call path as the selection keeps it. */
+/** The indices of a call path, as in the selection. */
 export function pathOf(regions: Regions, stack: readonly string[]): number[] | undefined {
   const path: number[] = [];
   for (const name of stack) {
@@ -28,12 +28,12 @@ export function pathOf(regions: Regions, stack: readonly string[]): number[] | u
   return path.length ? path : undefined;
 }
 
-/** The function that called what the path ends in, and that. */
+/** The last function of the path, and its caller. */
 export function shortStack(stack: readonly string[]): string {
   return stack.slice(-2).join(" → ");
 }
 
-/** "Rank 2", with the thread where the process has several; the thread alone where there is one process. */
+/** "Rank 2", with the thread if the process has several; only the thread if there is one process. */
 export function placeName(facts: Facts, location: number | null): string {
   if (location === null) return "";
   const at = facts.locations[location];

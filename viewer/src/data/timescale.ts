@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** A range of time on so many pixels: zooming, panning and the marks of a ruler. Times are seconds since the experiment's begin. */
+/** A range of time in pixels: zooming, panning and the marks of a ruler. Times are seconds since the begin of the experiment. */
 
 export interface Span {
   begin: number;
   end: number;
 }
 
-export const SHORTEST = 20e-9; // s: a view is never shorter; clocks tell no more
+export const SHORTEST = 20e-9; // s; shortest visible range, as clocks have no finer resolution
 
 export function length(span: Span): number {
   return span.end - span.begin;
 }
 
-/** The span moved and shortened so that it lies in the limits and is not shorter than SHORTEST. */
+/** Moves and shortens the span to fit into the limits, but not below SHORTEST. */
 export function clamp(span: Span, limits: Span): Span {
   const most = Math.max(length(limits), SHORTEST);
   const long = Math.min(Math.max(length(span), Math.min(SHORTEST, most)), most);
@@ -22,7 +22,7 @@ export function clamp(span: Span, limits: Span): Span {
   return { begin, end: begin + long };
 }
 
-/** factor below 1 shows less time; what is at the moment `at` stays where it is, unless the limits are reached. */
+/** factor below 1: shows less time. The time `at` keeps its position unless the limits are reached. */
 export function zoom(span: Span, at: number, factor: number, limits: Span): Span {
   const most = Math.max(length(limits), SHORTEST);
   const long = Math.min(Math.max(length(span) * factor, Math.min(SHORTEST, most)), most);
@@ -35,7 +35,7 @@ export function pan(span: Span, by: number, limits: Span): Span {
   return clamp({ begin: span.begin + by, end: span.end + by }, limits);
 }
 
-/** Both ends in order, within the limits; undefined if nothing is left. */
+/** The span between two times, within the limits; undefined: nothing is left. */
 export function range(a: number, b: number, limits: Span): Span | undefined {
   const begin = Math.max(Math.min(a, b), limits.begin);
   const end = Math.min(Math.max(a, b), limits.end);
@@ -54,7 +54,7 @@ export class Scale {
   time(x: number): number {
     return this.span.begin + (x / Math.max(this.width, 1)) * length(this.span);
   }
-  /** s that a pixel stands for */
+  /** seconds per pixel */
   get pixel(): number {
     return length(this.span) / Math.max(this.width, 1);
   }
@@ -66,10 +66,10 @@ export interface Tick {
 }
 export interface Ruler {
   ticks: Tick[];
-  minor: number[]; // times of the marks between
+  minor: number[]; // times of the minor marks
   step: number;
-  anchor: number; // what the labels count from
-  anchorLabel: string; // empty: they count from 0
+  anchor: number; // time to which the labels are relative
+  anchorLabel: string; // empty: the labels are relative to 0
 }
 
 const UNITS: readonly [string, number][] = [
@@ -81,9 +81,9 @@ const UNITS: readonly [string, number][] = [
   ["ns", 1e-9],
 ];
 const LONG_STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
-const DIGITS = 4; // a label that would need more counts from an anchor instead
+const DIGITS = 4; // digits of a label; longer ones become relative to an anchor
 
-/** The smallest good step that is not below `least`, and into how many parts the marks between divide it. */
+/** The smallest round step of at least `least`, and the number of parts between its minor marks. */
 export function niceStep(least: number): [number, number] {
   if (least > 30) {
     const found = LONG_STEPS.find((s) => s >= least);
@@ -100,7 +100,7 @@ export function niceStep(least: number): [number, number] {
   return [10 * power, 5];
 }
 
-/** Thousands in groups with a thin space, before and after the point, so that digits can be counted. */
+/** Groups digits in thousands with a thin space, before and after the decimal point. */
 function grouped(digits: string): string {
   const [whole = "", part = ""] = digits.split(".");
   const left = whole.replace(/\B(?=(\d{3})+$)/g, "\u2009");
@@ -123,13 +123,13 @@ function anchorOf(span: Span, step: number): number {
   return Math.floor(span.begin / decade + 1e-9) * decade;
 }
 
-/** A moment with as many digits as a step of that size needs. */
+/** A time with the digits that a step of that size needs. */
 export function moment(time: number, step: number): string {
   const [name, size] = time >= 1 ? (["s", 1] as const) : unitOf(Math.abs(time), step);
   return `${grouped((time / size).toFixed(Math.min(decimals(step, size), 12)))} ${name}`;
 }
 
-/** Marks for the span, at least `gap` pixels apart. Digits that would be in every label are in anchorLabel alone. */
+/** Marks for the span, at least `gap` pixels apart. Digits that are common to all labels are only in anchorLabel. */
 export function ruler(span: Span, width: number, gap = 88): Ruler {
   const long = length(span);
   if (!(long > 0) || !(width > 0)) return { ticks: [], minor: [], step: 0, anchor: 0, anchorLabel: "" };

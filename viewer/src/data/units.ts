@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers for people: ns, µs, ms, s and B, KiB, MiB, GiB; one unit a column, so that digits stand below each other.
+// Formats numbers with units: ns, µs, ms, s and B, KiB, MiB, GiB. A column has one unit, so digits are aligned.
 
 export interface Unit {
-  /** What the value is divided by. */
+  /** Values are divided by this. */
   size: number;
   name: string;
 }
@@ -33,30 +33,30 @@ function unitFor(units: Unit[], value: number): Unit {
   return units.find((unit) => size >= unit.size * 0.9995) ?? units[units.length - 1]!;
 }
 
-/** The unit for values up to this many seconds. */
+/** The unit for values up to `largest` seconds. */
 export const timeUnit = (largest: number): Unit => (largest ? unitFor(TIMES, largest) : TIMES[0]!);
 export const byteUnit = (largest: number): Unit => unitFor(BYTES, largest);
 export const countUnit = (largest: number): Unit => unitFor(COUNTS, largest);
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
-/** For a column of times up to this many seconds: a step finer, as most of them are far below the longest. */
+/** The unit for a column of times up to `largest` seconds: a step finer, as most values are much smaller than the largest. */
 export const columnUnit = (largest: number): Unit => timeUnit(largest / 100);
 
-/** Of seconds since 1970, as people here write it. */
+/** Local date and time of seconds since 1970. */
 export const moment = (seconds: number): string => new Date(seconds * 1000).toLocaleString();
 
-/** Whole numbers, with commas. */
+/** Whole numbers with thousands separators. */
 export function count(value: number): string {
   return grouped.format(value);
 }
 
-/** What is drawn together because each alone is too small. */
+/** The label of paths that are drawn together because each is too small. */
 export function smaller(paths: number): string {
   return paths === 1 ? "1 smaller path" : `${count(paths)} smaller paths`;
 }
 
-/** With as many decimals as all of a column; what is there but rounds to nothing is told from nothing. */
+/** A number with the same decimals as all of a column. A value above 0 that is rounded to 0 is marked. */
 export function inUnit(value: number, unit: Unit, decimals = 3): string {
   if (!Number.isFinite(value)) return "–";
   const shown = value / unit.size;
@@ -73,7 +73,7 @@ function short(value: number, unit: Unit): string {
   return unit.name ? `${text} ${unit.name}` : text;
 }
 
-/** Alone, with three figures and its unit: "1.24 ms". */
+/** A single value with three digits and its unit: "1.24 ms". */
 export function time(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
   return seconds === 0 ? "0 s" : short(seconds, timeUnit(seconds));
@@ -83,7 +83,7 @@ export function bytes(value: number): string {
   return short(value, byteUnit(value));
 }
 
-/** Of a quantity that is not a time: its own unit, or thousands. */
+/** A quantity other than time: with its unit, or in thousands. */
 export function amount(value: number, unit: string): string {
   if (unit === "bytes" || unit === "B") return bytes(value);
   if (unit === "s") return time(value);
@@ -102,7 +102,7 @@ export function signed(text: string, value: number): string {
   return value > 0 ? `+${text}` : text;
 }
 
-/** As much of both ends as the width allows: the end of a name tells more than its middle. */
+/** Removes the middle of a name to fit the width, as its end has more information. */
 export function shorten(text: string, width: number, measure: (text: string) => number): string {
   if (measure(text) <= width) return text;
   const dots = measure("…");
@@ -110,7 +110,7 @@ export function shorten(text: string, width: number, measure: (text: string) => 
   let right = text.length;
   let used = dots;
   for (;;) {
-    // the end gets the first letter, and then the side that has fewer
+    // the end gets the first letter, then the side with fewer letters
     const end = text.length - right <= left;
     const letter = (end ? text[right - 1] : text[left])!;
     const more = measure(letter);

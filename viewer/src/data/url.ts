@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The selection as the URL's hash: what is shown can be sent to a colleague, and the back button works.
+// The selection as the URL's hash, so that links to a view work, and the back button.
 
 export type Theme = "light" | "dark";
 
-/** What all views share. A call path is the regions from the outermost to the function itself. */
+/** The selection that all views share. A call path has the regions from the outermost to the function itself. */
 export interface Selection {
   view: string;
   region?: number;
@@ -14,13 +14,13 @@ export interface Selection {
   begin?: number;
   end?: number;
   search?: string;
-  /** The call path that icicle and sunburst are zoomed to. */
+  /** The call path that fills icicle and sunburst. */
   centre?: readonly number[];
   metric?: string;
   theme?: Theme;
 }
 
-/** "3.7*40.9": a function that calls itself would make the URL as long as its recursion is deep. */
+/** "3.7*40.9": repeated regions are counted, as recursion would make the URL very long. */
 export function writePath(path: readonly number[]): string {
   const parts: string[] = [];
   for (let i = 0; i < path.length; ) {
@@ -32,14 +32,14 @@ export function writePath(path: readonly number[]): string {
   return parts.join(".");
 }
 
-const LONGEST = 1_000_000; // frames; a hash made by hand must not fill the memory
+const MAX_FRAMES = 1_000_000; // frames; limit for the memory that an edited hash can use
 
 export function readPath(text: string): number[] | undefined {
   const path: number[] = [];
   for (const part of text.split(".")) {
     const match = /^(\d{1,10})(?:\*(\d{1,7}))?$/.exec(part);
     const n = match ? Number(match[2] ?? 1) : 0;
-    if (!match || n < 1 || path.length + n > LONGEST) return undefined;
+    if (!match || n < 1 || path.length + n > MAX_FRAMES) return undefined;
     for (let i = 0; i < n; i++) path.push(Number(match[1]));
   }
   return path;
@@ -63,7 +63,7 @@ export function write(selection: Selection): string {
   return "#" + out.toString();
 }
 
-/** What cannot be read is left out: an old or mistyped link shows as much as it can. */
+/** Ignores invalid parts, so an old or mistyped link shows as much as possible. */
 export function read(hash: string, view: string): Selection {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   const selection: Selection = { view: given.get("view") || view };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kind "waits" says, summed up as it is shown.
+// The answer of the kind "waits", and sums of it.
 
 import type { WaitMetric, WaitRow, Waits } from "./contract";
 
@@ -7,31 +7,31 @@ export type { WaitMetric, WaitRow, Waits };
 
 export interface Waiter {
   process: number;
-  waited: number; // s that it waited
-  caused: number; // s that others waited for it
+  waited: number; // s in which it waited
+  caused: number; // s in which others waited for it
   count: number;
 }
 
-/** What a kind of waiting is called: the metric with the fewest kinds that holds it. */
+/** The name of a kind of wait: of the metric with the fewest kinds that includes it. */
 export function nameOfKind(metrics: readonly WaitMetric[], kind: number): string {
   const all = metrics.filter((metric) => metric.kinds.includes(kind));
   return all.reduce((a, b) => (b.kinds.length < a.kinds.length ? b : a), all[0]!)?.shown ?? `kind ${kind}`;
 }
 
-/** How deep a metric stands below others. */
+/** The depth of a metric in the tree of metrics. */
 export function depthOf(metrics: readonly WaitMetric[], metric: WaitMetric): number {
   let depth = 0;
   for (let up = metric.parent; up !== null && depth < metrics.length; up = metrics[up]!.parent) depth++;
   return depth;
 }
 
-/** What tells where and how somebody waited, the same in another run. name: of functions as they are called here. */
+/** A key for the same wait in both runs. name: returns the name in this run of a function. */
 function keyOf(waits: Waits, row: WaitRow, location: number, on: number | null, name: (text: string) => string): string {
   const stack = waits.stacks[row.path] ?? [];
   return [row.kind, location, on, ...stack.map(name)].join("\n");
 }
 
-/** The other run's waits, in the numbers of this one. */
+/** The waits of the other run, by the keys of this run. */
 export class WaitsBefore {
   private readonly times = new Map<string, number>();
   private readonly rows: { process: number; on: number; kind: number; time: number }[] = [];
@@ -48,7 +48,7 @@ export class WaitsBefore {
     }
   }
 
-  /** At the same place, of the same kind, of the same rank and for the same. */
+  /** Seconds of the wait with the same location, kind, rank and cause. */
   of(row: WaitRow): number {
     return this.times.get(keyOf(this.here, row, row.location, row.on, (text) => text)) ?? 0;
   }
@@ -57,7 +57,7 @@ export class WaitsBefore {
     return this.base.metrics.find((other) => other.name === metric.name)?.time ?? 0;
   }
 
-  /** What a process waited, and was waited for, in waits of these kinds. */
+  /** Seconds that a process waited, and that others waited for it, in waits of these kinds. */
   waiter(process: number, kinds: readonly number[]): { waited: number; caused: number } {
     const found = { waited: 0, caused: 0 };
     for (const row of this.rows) {
@@ -73,7 +73,7 @@ export class WaitsBefore {
   }
 }
 
-/** Rows of some kinds, of what is selected. */
+/** The selected rows of some kinds. */
 export function chosenRows(waits: Waits, kinds: readonly number[], process?: number, location?: number): WaitRow[] {
   return waits.rows.filter(
     (row) =>
@@ -81,7 +81,7 @@ export function chosenRows(waits: Waits, kinds: readonly number[], process?: num
   );
 }
 
-/** For each process that waits or is waited for. */
+/** The sums for each process that waits or is waited for. */
 export function waiters(rows: readonly WaitRow[]): Waiter[] {
   const found = new Map<number, Waiter>();
   const of = (process: number): Waiter => {

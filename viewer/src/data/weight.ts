@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was counted beside the time: its numbers for people, and call trees that are as wide as it.
+// Metrics as the weight of call trees, and the formatting of their values.
 import type { Facts, Metric } from "./facts";
 import type { Selection } from "./url";
 import { type Unit, amount, byteUnit, count, countUnit, inUnit, time, timeUnit } from "./units";
 
 const BYTES = new Set(["b", "byte", "bytes"]);
 
-/** What a value as it was counted is in the metric's unit. */
+/** The factor from recorded values to the metric's unit. */
 export const scaleOf = (metric: Metric): number => 10 ** metric.exponent;
 
-/** The unit's name beside numbers; the recorder has "#" for what is just counted. */
+/** The unit's name after numbers; "#" in the recorder's data means a count. */
 export function unitOf(metric: Metric): string {
   return metric.unit === "#" ? "" : metric.unit;
 }
 
-/** "12.4 MiB", "3,021": of a value in the metric's unit. */
+/** "12.4 MiB", "3,021": a value in the metric's unit. */
 export function amountOf(metric: Metric, value: number): string {
   const unit = unitOf(metric);
   if (BYTES.has(unit.toLowerCase())) return amount(value, "B");
   return amount(unit !== "s" && Math.abs(value) < 1e5 ? Math.round(value * 1000) / 1000 : value, unit);
 }
 
-/** "12.4 MiB/s"; of a time per time there is no unit: how many processors were busy. */
+/** "12.4 MiB/s". A rate of a time has no unit: it is the number of busy processors. */
 export function rateOf(metric: Metric, value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (metric.unit === "s") return inUnit(value, { size: 1, name: "" }, 2);
@@ -29,7 +29,7 @@ export function rateOf(metric: Metric, value: number): string {
   return /[a-z]$/i.test(text) ? `${text}/s` : `${text} per second`;
 }
 
-/** The unit of a column of values up to the largest. */
+/** The unit of a column of values up to `largest`. */
 export function columnOf(metric: Metric, largest: number): Unit {
   const unit = unitOf(metric);
   if (unit === "s") return timeUnit(largest);
@@ -38,15 +38,15 @@ export function columnOf(metric: Metric, largest: number): Unit {
   return { size: thousands.size, name: [thousands.name, unit].filter(Boolean).join(" ") };
 }
 
-/** How the widths of a call tree are said: in time, or in what was counted. */
+/** The weight of a call tree: time or a metric. */
 export class Weight {
   constructor(readonly metric?: Metric) {}
 
-  /** Beside a number: "time", "ru_minflt". */
+  /** The name before a number: "time", "ru_minflt". */
   get name(): string {
     return this.metric?.name ?? "time";
   }
-  /** Without and with what callees took or counted. */
+  /** The words for values without and with those of callees. */
   get self(): string {
     return `self ${this.name}`;
   }
@@ -56,7 +56,7 @@ export class Weight {
   show(value: number): string {
     return this.metric ? amountOf(this.metric, value) : time(value);
   }
-  /** The same where nothing beside it says what it is. */
+  /** A value with its name if the unit does not identify it. */
   say(value: number): string {
     return this.metric ? `${this.metric.name} ${this.show(value)}` : time(value);
   }
@@ -71,7 +71,7 @@ export class Weight {
 export const TIME = new Weight();
 const weights = new WeakMap<Metric, Weight>();
 
-/** One for each metric, so that what was made with it is found again. */
+/** One object for each metric, so that data cached by it are found again. */
 export function weightOf(metric: Metric | undefined): Weight {
   if (!metric) return TIME;
   let known = weights.get(metric);
@@ -79,30 +79,30 @@ export function weightOf(metric: Metric | undefined): Weight {
   return known;
 }
 
-/** Why the calls of what is selected cannot be as wide as the metric; undefined: they can. */
+/** Why the selected calls cannot be weighted by the metric; undefined: they can. */
 export function without(facts: Facts, selection: Selection, metric: Metric): string | undefined {
   const ranged = selection.begin !== undefined || selection.end !== undefined;
-  if (facts.has.compare) return "Beside another run widths are times, which both of them have.";
-  if (!metric.total) return "Nothing of it was counted.";
+  if (facts.has.compare) return "The comparison of two runs is weighted by time.";
+  if (!metric.total) return "It has no values.";
   if (ranged && metric.exclusive && !inSamples(metric)) return "It is not known within a range of time: its values are not in the trace.";
   return undefined;
 }
 
-/** Each sample has its state and processor time; looks that found nothing new are counted, but are no samples. */
+/** Metrics of each sample's state and CPU time. Samples without news are only counted and have no such value. */
 const inSamples = (metric: Metric): boolean => metric.source === "sample" && metric.unit === "s";
 
-/** Whether functions have times: where memory alone was recorded they have none. */
+/** Whether functions have times; without, only memory was recorded. */
 export const timed = (facts: Facts): boolean => !facts.metrics.length || facts.locations.some(({ busy }) => busy > 0);
 
 const FIRST = "peak_bytes";
 
-/** What is shown where nothing is chosen; undefined: the time. */
+/** The default metric; undefined: time. */
 function first(facts: Facts): Metric | undefined {
   if (timed(facts)) return undefined;
   return facts.metrics.find(({ name, total }) => name === FIRST && total) ?? facts.metrics.find(({ total }) => total);
 }
 
-/** The metric that is chosen, if it can be; the first one where there are no times. */
+/** The selected metric if it is available; the default one if there are no times. */
 export function chosenMetric(facts: Facts | undefined, selection: Selection): Metric | undefined {
   const metric = facts && (facts.metrics.find((one) => one.name === selection.metric) ?? first(facts));
   return facts && metric && !without(facts, selection, metric) ? metric : undefined;

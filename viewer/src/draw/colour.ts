@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A colour for each module, the same in every run: by its name alone. The hues are far enough apart for the common kinds of colour
-// blindness (they differ in lightness too), and every box's label has a contrast of 4.5:1 or more, which the tests compute.
+// Colours of modules, computed from their names, so they are the same in every run. Hue and lightness differ enough for common kinds of
+// colour blindness. Labels on boxes have a contrast of at least 4.5:1, which the tests check.
 
 import { MPI, isGroup } from "../data/facts";
 
 export type Colour = readonly [number, number, number];
 
-/** Hues after Okabe and Ito, evened out for large areas; what has no module of its own is grey, and MPI blue. */
+/** Hues after Okabe and Ito, adjusted for large areas. Functions without module are grey, MPI is blue. */
 const LIGHT: Colour[] = [
   [126, 178, 221], // sky
   [238, 172, 104], // orange
@@ -32,11 +32,11 @@ const DARK: Colour[] = [
   [110, 72, 134],
 ];
 const GREY: Record<"light" | "dark", Colour> = { light: [200, 203, 207], dark: [74, 78, 84] };
-/** A strong blue, in lightness too apart from all of them. */
+/** A strong blue, whose lightness also differs from the other colours. */
 const IN_MPI: Record<"light" | "dark", Colour> = { light: [72, 132, 214], dark: [60, 98, 220] };
 export const INK: Record<"light" | "dark", Colour> = { light: [20, 22, 26], dark: [240, 242, 245] };
 
-/** FNV-1a: short names that differ little shall come far apart. */
+/** FNV-1a, as it separates similar short names. */
 export function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
@@ -48,13 +48,13 @@ function nudged(colour: Colour, by: number): Colour {
   return colour.map((part) => Math.round(Math.min(255, Math.max(0, part + by)))) as unknown as Colour;
 }
 
-/** A package has a hue; its modules differ a little in lightness. What stands for a module where there is none is grey but for MPI. */
+/** A package has a hue; its modules differ a little in lightness. Groups without module are grey, except MPI. */
 export function ofModule(module: string, dark: boolean): Colour {
   if (module === MPI) return IN_MPI[dark ? "dark" : "light"];
   if (!module || module === "builtins" || isGroup(module)) return GREY[dark ? "dark" : "light"];
   const top = module.split(".", 1)[0]!;
   const colour = (dark ? DARK : LIGHT)[hash(top) % LIGHT.length]!;
-  const shade = (hash(module) >>> 8) % 3; // away from the label's colour, never towards it
+  const shade = (hash(module) >>> 8) % 3; // away from the label's colour
   return nudged(colour, (dark ? -1 : 1) * shade * 9);
 }
 
@@ -69,7 +69,7 @@ export function luminance([red, green, blue]: Colour): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
-/** Of WCAG: 1 to 21. */
+/** The contrast ratio of WCAG: 1 to 21. */
 export function contrast(one: Colour, other: Colour): number {
   const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a) as [number, number];
   return (high + 0.05) / (low + 0.05);
@@ -79,7 +79,7 @@ const SLOWER: Record<"light" | "dark", Colour> = { light: [238, 140, 60], dark: 
 const FASTER: Record<"light" | "dark", Colour> = { light: [96, 160, 222], dark: [36, 108, 172] };
 const EVEN: Record<"light" | "dark", Colour> = { light: [226, 228, 231], dark: [60, 63, 68] };
 
-/** -1 (faster, blue) over 0 (grey) to 1 (slower, orange): two hues that every kind of sight tells apart. */
+/** -1 (faster, blue), 0 (grey), 1 (slower, orange): hues that people with colour blindness can distinguish. */
 export function ofChange(change: number, dark: boolean): Colour {
   const theme = dark ? "dark" : "light";
   const to = (change > 0 ? SLOWER : FASTER)[theme];
@@ -87,12 +87,12 @@ export function ofChange(change: number, dark: boolean): Colour {
   return EVEN[theme].map((part, i) => Math.round(part + (to[i]! - part) * by)) as unknown as Colour;
 }
 
-/** Heat from nothing to all, for lines and matrices: one hue, growing in strength. */
+/** A fraction from 0 to 1 as one hue of growing strength, for lines and matrices. */
 export function ofHeat(share: number, dark: boolean): Colour {
   const [from, to]: [Colour, Colour] = dark ? [[34, 36, 40], [150, 72, 20]] : [[255, 255, 255], [240, 160, 92]];
   const by = Math.min(1, Math.max(0, share));
   return from.map((part, i) => Math.round(part + (to[i]! - part) * by)) as unknown as Colour;
 }
 
-/** What is left out of its parent as too small, and parts that are not hit by a search. */
+/** The colour of combined boxes, and of boxes that a search has not found. */
 export const muted = (dark: boolean): Colour => (dark ? [46, 48, 53] : [232, 234, 237]);

@@ -4,11 +4,11 @@ import { type Curve, drawn, ticks } from "../data/curves";
 import { type Inks, measure, setFont, write } from "./ink";
 import { length, ruler, Scale, type Span } from "../data/timescale";
 
-export const LEFT = 92; // px; of the numbers at the left
+export const LEFT = 92; // px; width of the numbers at the left
 export const TOP = 12;
 export const BOTTOM = 26;
 
-/** Lines that every kind of sight tells apart, after Okabe and Ito; further ones are dashed. */
+/** Colours of lines after Okabe and Ito, for all kinds of colour vision; from the ninth line on, lines are dashed. */
 const LINES = {
   light: ["#0072b2", "#d55e00", "#008a66", "#b4508c", "#8a6d00", "#5a55c8", "#333333", "#0f8a94"],
   dark: ["#6db8ee", "#ff9a57", "#3ecda0", "#ef9cc9", "#e8cf5a", "#a9a5ff", "#e0e0e0", "#5fd3dc"],
@@ -25,11 +25,11 @@ export interface Sheet {
   high: number;
   show: (value: number) => string;
   inks: Inks;
-  /** The line that is strong; -1: all are. */
+  /** The highlighted line; -1: all are. */
   focus: number;
   cursor: number | undefined;
   chosen: Span | undefined;
-  /** Moments and heights with a line and a word. */
+  /** Labelled lines at times and at values. */
   marks?: { at: readonly { time: number; label: string }[]; level: readonly { value: number; label: string }[] };
 }
 

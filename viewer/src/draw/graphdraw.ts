@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The picture of a call graph: what is in it, where it is seen from, and how it is drawn.
+// The picture of a call graph: its contents, its camera and its drawing.
 import { type CallGraph, type Picked, pick, ownCalls, type PickOptions } from "../calltree/callgraph";
 import { type Measure, change, largestChange } from "../data/change";
 import { TITLE, layout, type Layout } from "./layout";
@@ -8,10 +8,10 @@ import { shorten } from "../data/units";
 export const NODE_HEIGHT = 50;
 const FONT = "12px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
-const WIDEST = 240; // pixels of a node's name
+const MAX_NAME = 240; // pixels; longest name of a node
 const PAD = 9;
 const STUB = 13; // pixels
-const READABLE = 0.75; // below this scale labels are no pleasure
+const READABLE = 0.75; // scale below which labels are too small to read
 
 export interface NodeText {
   readonly module: string;
@@ -19,7 +19,7 @@ export interface NodeText {
   readonly numbers: string;
 }
 
-/** A graph that is laid out; index: of a node in the picture. */
+/** A graph with its layout; an index is that of a node in the picture. */
 export interface Picture {
   readonly graph: CallGraph;
   readonly picked: Picked;
@@ -27,8 +27,8 @@ export interface Picture {
   readonly texts: NodeText[];
   readonly clusters: string[];
   readonly total: number;
-  readonly indexOf: Map<number, number>; // of regions
-  /** Compared with another run, from -1 to 1: of each function, and of each call. */
+  readonly indexOf: Map<number, number>; // index by region
+  /** The change since the other run, from -1 to 1, of each function, and of each call. */
   readonly change: number[] | undefined;
   readonly edgeChange: number[] | undefined;
 }
@@ -48,7 +48,7 @@ export function measured(text: string, font: string): number {
   return ruler.measureText(text).width;
 }
 
-/** In the graph of another run, which has the same regions: from its functions and calls to the numbers that colours want. */
+/** The graph of the other run, with the same regions and edges, for the colours of changes. */
 export interface Beside {
   graph: CallGraph;
   measure: Measure;
@@ -63,17 +63,17 @@ export function picture(graph: CallGraph, options: PickOptions, framed: boolean,
   }));
   const modules = new Map<string, number>();
   for (const { module } of texts) modules.set(module, (modules.get(module) ?? 0) + 1);
-  // a frame around a single function would tell nothing that the function does not
+  // a frame around a single function has no information
   const clusters = framed ? [...modules].filter(([module, n]) => module && n > 1).map(([module]) => module) : [];
   const indexOf = new Map(Array.from(picked.nodes, (region, i) => [region, i]));
   const laid = layout({
     nodes: texts.map((text) => ({
-      width: 2 * PAD + 4 + Math.max(Math.min(WIDEST, measured(text.name, FONT)), measured(text.numbers, SMALL), 60),
+      width: 2 * PAD + 4 + Math.max(Math.min(MAX_NAME, measured(text.name, FONT)), measured(text.numbers, SMALL), 60),
       height: NODE_HEIGHT,
       cluster: clusters.indexOf(text.module),
     })),
     edges: Array.from(picked.edges, (e) => ({ from: indexOf.get(graph.caller[e]!)!, to: indexOf.get(graph.callee[e]!)! })),
-    clusters: clusters.map((name) => Math.min(WIDEST, measured(name, SMALL))),
+    clusters: clusters.map((name) => Math.min(MAX_NAME, measured(name, SMALL))),
   });
   const { change, edgeChange } = changes(graph, picked, beside);
   return { graph, picked, layout: laid, texts, clusters, total: options.total, indexOf, change, edgeChange };
@@ -81,7 +81,7 @@ export function picture(graph: CallGraph, options: PickOptions, framed: boolean,
 
 function changes(now: CallGraph, { nodes, edges }: Picked, beside: Beside | undefined): Pick<Picture, "change" | "edgeChange"> {
   if (!beside) return { change: undefined, edgeChange: undefined };
-  const { graph, measure } = beside; // of the same tree: regions and edges have the same numbers
+  const { graph, measure } = beside; // of the same tree, so regions and edges have the same indices
   const largest = largestChange(now.incl, graph.incl);
   return {
     change: Array.from(nodes, (region) => change(now.incl[region]!, graph.incl[region]!, measure, largest)),
@@ -89,7 +89,7 @@ function changes(now: CallGraph, { nodes, edges }: Picked, beside: Beside | unde
   };
 }
 
-/** From where the picture is seen: screen = (x + left) * scale. */
+/** The visible part of the picture: screen = (x + left) * scale. */
 export interface Camera {
   readonly left: number;
   readonly top: number;
@@ -101,7 +101,7 @@ export function fitted({ layout }: Picture, width: number, height: number): Came
   return { scale, left: (width / scale - layout.width) / 2, top: Math.max(0, (height / scale - layout.height) / 2) };
 }
 
-/** At a size that can be read, with a node where the eye is and as little empty paper as may be. */
+/** A camera at a readable scale that shows the node and as little empty space as possible. */
 export function readable(p: Picture, node: number, width: number, height: number): Camera {
   const fit = fitted(p, width, height);
   const box = p.layout.nodes[node];
@@ -127,7 +127,7 @@ export function nodeAt(p: Picture, camera: Camera, x: number, y: number): number
   return p.layout.nodes.findIndex((box) => px >= box.x && px <= box.x + box.width && py >= box.y && py <= box.y + box.height);
 }
 
-/** Where an arrow leads: down and up along the call with the most time, sideways to the next in the layer. */
+/** The node that an arrow key selects: down and up along the call with the most time, sideways to the next one in the layer. */
 export function stepped(p: Picture, node: number, key: string): number {
   const region = p.picked.nodes[node];
   const { graph } = p;
@@ -156,14 +156,14 @@ export interface Paint {
   line: string;
   accent: string;
   colour: (module: string) => string;
-  /** Of a change from -1 to 1. */
+  /** The colour of a change from -1 to 1. */
   changed: (change: number) => string;
-  /** Of functions that are not meant. */
+  /** The colour of functions that are not highlighted. */
   muted: string;
-  meant: (region: number) => boolean;
+  highlighted: (region: number) => boolean;
 }
 
-/** Curves that leave and reach the nodes straight down. */
+/** Curves that leave and reach the nodes vertically. */
 function curve(pen: CanvasRenderingContext2D, points: readonly number[]): void {
   pen.beginPath();
   pen.moveTo(points[0]!, points[1]!);
@@ -204,7 +204,7 @@ function drawEdges(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, node
   pen.globalAlpha = 1;
 }
 
-/** Called, but by nothing that is drawn: a short dotted way into the function. */
+/** A short dotted line into a function none of whose callers is drawn. */
 function drawStub(pen: CanvasRenderingContext2D, box: { x: number; y: number; width: number }, paint: Paint): void {
   const way = [box.x + box.width / 2, box.y - STUB, box.x + box.width / 2, box.y];
   pen.strokeStyle = pen.fillStyle = paint.soft;
@@ -221,12 +221,12 @@ function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chos
     const text = p.texts[i]!;
     const region = p.picked.nodes[i]!;
     if (p.picked.stubs.has(region)) drawStub(pen, box, paint);
-    const full = paint.meant(region);
+    const full = paint.highlighted(region);
     pen.fillStyle = !full ? paint.muted : p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
     pen.fillRect(box.x, box.y, box.width, box.height);
     pen.fillStyle = paint.paper;
     pen.fillRect(box.x + 1, box.y + 1, box.width - 2, 4);
-    pen.fillStyle = paint.accent; // of the whole: all, and in the function itself
+    pen.fillStyle = paint.accent; // fraction of the whole time: inclusive, and exclusive
     pen.fillRect(box.x + 1, box.y + 1, (box.width - 2) * Math.min(1, p.graph.incl[region]! / p.total), 2);
     pen.fillRect(box.x + 1, box.y + 1, (box.width - 2) * Math.min(1, p.graph.excl[region]! / p.total), 4);
     pen.fillStyle = full ? paint.ink : paint.soft;

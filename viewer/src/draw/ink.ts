@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What canvases draw with: the page's colours, its font, and texts that fit.
+// Colours of the page, font and text drawing for canvases.
 import { type Colour } from "./colour";
 import { pixelOf } from "./raster";
 import { shorten } from "../data/units";
@@ -40,7 +40,7 @@ export function inksOf(dark: boolean): Inks {
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
 const widths = new Map<string, number>();
 
-/** Width of a text, letter by letter, so that each is measured once. */
+/** Width of a text as the sum of its letters, whose widths are cached. */
 export function measure(pen: CanvasRenderingContext2D, text: string): number {
   let sum = 0;
   for (const letter of text) {

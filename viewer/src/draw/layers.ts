@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directed graph in layers, callers above callees: first which layer each node is in, then in which order the nodes of
-// a layer stand, so that few edges cross (Sugiyama, Tagawa and Toda, 1981). Nodes of a cluster stay side by side, and any two
-// clusters have the same order in all layers that both reach, so that each can have a frame that nothing else is in.
+// Layered drawing of a directed graph, callers above callees (Sugiyama, Tagawa and Toda, 1981): assigns nodes to layers, then orders the
+// nodes of each layer to reduce crossings of edges. Nodes of a cluster are adjacent, and any two clusters have the same order in all
+// layers, so each cluster can have a frame without other nodes.
 
 export interface LayerNode {
   readonly width: number;
   readonly height: number;
-  /** Index of a cluster, -1: none. */
+  /** Index of a cluster; -1: none. */
   readonly cluster: number;
 }
 
-/** Indices of two different nodes; no two edges have the same two. */
+/** Indices of two different nodes; no two edges have the same pair. */
 export interface LayerEdge {
   readonly from: number;
   readonly to: number;
 }
 
-/** Elements are the nodes, and behind them a joint for each layer that an edge passes. */
+/** The elements of a graph: the nodes, followed by a joint for each layer that an edge crosses. */
 export interface Layers {
   readonly nodes: number;
   readonly count: number;
@@ -25,32 +25,32 @@ export interface Layers {
   readonly cluster: Int32Array; // -1: none
   readonly above: number[][];
   readonly below: number[][];
-  /** For each edge the elements on its way, from the upper to the lower. */
+  /** For each edge its elements, from the upper to the lower one. */
   readonly chains: number[][];
-  /** Edges that go upwards. */
+  /** Whether an edge goes upwards. */
   readonly upwards: boolean[];
   /** First and last layer of each cluster; first > last: it has no nodes. */
   readonly reach: { first: number; last: number }[];
-  /** For each layer what stands there from left to right. */
+  /** For each layer its groups from left to right. */
   order: Group[][];
 }
 
-/** What stays together in a layer: some elements of a cluster, perhaps none, or one element alone. */
+/** Adjacent elements of a layer: those of a cluster, which may be none, or a single element. */
 export interface Group {
-  readonly cluster: number; // -1: one element alone
+  readonly cluster: number; // -1: a single element
   members: number[];
 }
 
-const JOINT = 6; // pixels that an edge takes
+const JOINT = 6; // pixels; width of an edge
 const GAP = 16;
-const ROUNDS = 14; // of sweeps; half of it for large graphs
+const ROUNDS = 14; // number of sweeps; half of it for large graphs
 const LARGE = 1000; // elements
 
-/** Which edges must be turned round for a graph without cycles: those to something that is on the way there. */
+/** The edges to reverse for a graph without cycles: those to a node on the path of the depth-first search. */
 function turned(n: number, edges: readonly LayerEdge[]): boolean[] {
   const out: number[][] = Array.from({ length: n }, () => []);
   edges.forEach(({ from }, e) => out[from]!.push(e));
-  const state = new Uint8Array(n); // 1: on the way, 2: done
+  const state = new Uint8Array(n); // 1: on the current path, 2: done
   const next = new Uint32Array(n);
   const up = edges.map(() => false);
   for (let root = 0; root < n; root++) {
@@ -75,7 +75,7 @@ function turned(n: number, edges: readonly LayerEdge[]): boolean[] {
   return up;
 }
 
-/** As far up as callers permit, then down where that makes edges shorter. */
+/** Each node as high as its callers permit, then lower if that shortens edges. */
 function layersOf(n: number, down: readonly LayerEdge[]): Int32Array {
   const layer = new Int32Array(n);
   const into: number[][] = Array.from({ length: n }, () => []);
@@ -98,7 +98,7 @@ function layersOf(n: number, down: readonly LayerEdge[]): Int32Array {
   return layer;
 }
 
-/** The joints' cluster: that of the caller as far as it reaches, then that of the callee. */
+/** The cluster of an edge's joint: of the caller in its layers, below them of the callee. */
 function clusterAt(layer: number, upper: number, lower: number, reach: Layers["reach"]): number {
   const within = (c: number): boolean => c >= 0 && reach[c]!.first <= layer && layer <= reach[c]!.last;
   return within(lower) ? lower : within(upper) ? upper : -1;
@@ -154,11 +154,11 @@ function build(nodes: readonly LayerNode[], edges: readonly LayerEdge[], cluster
   };
 }
 
-/** The first order: as a walk from the top comes to the elements. */
+/** The first order: that of a depth-first search from the top. */
 function firstOrder(g: Layers): Group[][] {
   const depth = g.count ? Math.max(...g.layer) + 1 : 0;
   const order: Group[][] = Array.from({ length: depth }, () => []);
-  const groups = new Map<number, Group>(); // layer * clusters + cluster
+  const groups = new Map<number, Group>(); // key: layer * clusters + cluster
   const group = (layer: number, cluster: number): Group => {
     const key = layer * g.reach.length + cluster;
     let found = groups.get(key);
@@ -188,7 +188,7 @@ function firstOrder(g: Layers): Group[][] {
   return order;
 }
 
-/** Where things would stand if each layer were packed around the middle. */
+/** Positions of the elements if each layer is packed around its middle. */
 function pack(g: Layers, layer: readonly Group[], x: Float64Array, middle: Float64Array): void {
   let width = 0;
   for (const group of layer) for (const v of group.members) width += g.width[v]! + GAP;
@@ -205,7 +205,7 @@ function pack(g: Layers, layer: readonly Group[], x: Float64Array, middle: Float
 
 const mean = (values: readonly number[], x: Float64Array): number => values.reduce((sum, v) => sum + x[v]!, 0) / values.length;
 
-/** Sorts a layer by where the neighbours in the layers before it stand; a cluster is where it is in all layers. */
+/** Sorts a layer by the mean position of neighbours in the previous layer; a cluster by its position in all layers. */
 function sortLayer(g: Layers, layer: Group[], next: readonly number[][], x: Float64Array, middle: Float64Array): void {
   const want = (v: number): number => (next[v]!.length ? mean(next[v]!, x) : x[v]!);
   for (const group of layer) if (group.members.length > 1) sortBy(group.members, want);
@@ -238,7 +238,7 @@ function crossings(g: Layers, order: readonly Group[][], position: Uint32Array):
   return sum;
 }
 
-/** Pairs in the wrong order, by a tree of sums (Fenwick). */
+/** Number of pairs in the wrong order, with a Fenwick tree. */
 function inversions(list: readonly number[]): number {
   let size = 2;
   for (const value of list) if (value + 2 > size) size = value + 2;
@@ -256,7 +256,7 @@ function inversions(list: readonly number[]): number {
 const copied = (order: readonly Group[][]): Group[][] =>
   order.map((layer) => layer.map(({ cluster, members }) => ({ cluster, members: [...members] })));
 
-/** The order with the fewest crossings that some sweeps down and up come by. */
+/** The order with the fewest crossings of several sweeps down and up. */
 function arrange(g: Layers): void {
   const order = firstOrder(g);
   const x = new Float64Array(g.count);
@@ -271,7 +271,7 @@ function arrange(g: Layers): void {
       const layer = order[down ? i : order.length - 1 - i]!;
       sortLayer(g, layer, down ? g.above : g.below, x, middle);
     }
-    // clusters have moved on the way: once more in all layers by the same places
+    // clusters may have moved in the sweep: sort all layers by the same positions
     for (const layer of order) {
       sortBy(layer, (group) => (group.cluster >= 0 ? middle[group.cluster]! + group.cluster * 1e-6 : x[group.members[0]!]!));
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the functions of a call graph stand. A library for graphs in general would be as large as half the page.
+// The layout of a call graph. A library for general graphs would be half as large as the page.
 import { layers, type Layers, type LayerEdge, type LayerNode } from "./layers";
 import { separate, type Gap } from "./separate";
 
 export interface Wanted {
   readonly nodes: readonly LayerNode[];
   readonly edges: readonly LayerEdge[];
-  /** Least widths of the clusters' frames: of their titles. */
+  /** Least widths of the clusters' frames, for their titles. */
   readonly clusters: readonly number[];
 }
 
@@ -23,19 +23,19 @@ export interface Layout {
   readonly nodes: Box[];
   /** Points from the caller to the callee: pairs of x and y. */
   readonly edges: { points: number[]; upwards: boolean }[];
-  /** undefined: it has no nodes. */
+  /** undefined: the cluster has no nodes. */
   readonly clusters: (Box | undefined)[];
 }
 
-const BETWEEN = 20; // pixels from one node to the next
-const LAYER = 54; // from one layer to the next
-const PAD = 10; // between a frame and what is in it
-export const TITLE = 18; // of a frame, above what is in it
+const BETWEEN = 20; // pixels between adjacent nodes
+const LAYER = 54; // pixels between layers
+const PAD = 10; // pixels between a frame and its contents
+export const TITLE = 18; // pixels; height of a frame's title
 const MARGIN = 14;
-const ROUNDS = 12; // half of it for graphs so large that nobody sees the difference
+const ROUNDS = 12; // half of it for large graphs
 const LARGE = 1000; // elements
 
-/** Points on the line: the elements, and two for the frame of each cluster. */
+/** Gaps between adjacent points: the elements, and two sides of each cluster's frame. */
 function gapsOf(g: Layers, clusters: readonly number[]): Gap[] {
   const gaps: Gap[] = [];
   const leftOf = (c: number): number => g.count + 2 * c;
@@ -56,7 +56,7 @@ function gapsOf(g: Layers, clusters: readonly number[]): Gap[] {
   return gaps;
 }
 
-/** How much a straight edge matters: most between two joints. */
+/** The weight of a straight edge, which is largest between two joints. */
 function pull(g: Layers, a: number, b: number): number {
   return a >= g.nodes && b >= g.nodes ? 8 : a >= g.nodes || b >= g.nodes ? 2 : 1;
 }
@@ -76,7 +76,7 @@ function frames(g: Layers, x: Float64Array): void {
   for (let k = g.count; k < x.length; k++) if (!Number.isFinite(x[k]!)) x[k] = 0;
 }
 
-/** Each round puts everything where its neighbours are, and then apart. */
+/** x of all elements: each round moves elements to their neighbours, then separates them. */
 function across(g: Layers, clusters: readonly number[]): Float64Array {
   const n = g.count + 2 * clusters.length;
   const gaps = gapsOf(g, clusters);
@@ -98,7 +98,7 @@ function across(g: Layers, clusters: readonly number[]): Float64Array {
         }
       if (of) want[v] = x[v]! * 0.25 + (sum / of) * 0.75;
     }
-    // what an edge passes moves to one line as a whole; from neighbour to neighbour that would take a round for each layer
+    // move all joints of an edge to one line; neighbour by neighbour this would take a round for each layer
     for (const chain of joints) {
       const middle = chain.reduce((sum, v) => sum + x[v]!, 0) / chain.length;
       for (const v of chain) want[v] = want[v]! * 0.4 + middle * 0.6;
@@ -109,7 +109,7 @@ function across(g: Layers, clusters: readonly number[]): Float64Array {
   return x;
 }
 
-/** The top of each layer, and the end of the last. */
+/** The top and height of each layer, and the bottom of the last one. */
 function down(g: Layers, nodes: readonly LayerNode[]): { top: number[]; height: number[]; end: number } {
   const height = g.order.map(() => 0);
   nodes.forEach((node, v) => (height[g.layer[v]!] = Math.max(height[g.layer[v]!]!, node.height)));
@@ -170,7 +170,7 @@ export function layout(wanted: Wanted): Layout {
   };
 }
 
-/** From the bottom of one node through the joints to the top of the other. */
+/** The points from the bottom of a node through the joints to the top of the other node. */
 function way(
   g: Layers,
   chain: readonly number[],

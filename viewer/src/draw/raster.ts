@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** Lines of pixels that are filled as numbers and shown stretched to the height of a row: a picture costs its pixels,
- * however many boxes it is made of. */
+/** Lines of pixels that are filled as numbers and drawn stretched to the height of a row. So the cost of a picture depends on its pixels,
+ * not on the number of its boxes. */
 import { type Colour, css } from "./colour";
 
-/** A colour as a pixel of an ImageData, on machines that are little-endian, as all that browsers run on are. */
+/** A colour as a pixel of an ImageData on little-endian machines, like all machines with browsers. */
 export function pixelOf([red, green, blue]: Colour): number {
   return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 }
@@ -24,7 +24,7 @@ export class Raster {
   width = 0;
   lines = 0;
 
-  /** So many lines of so many pixels, all of one colour. */
+  /** Starts a picture of `lines` lines of `width` pixels in one colour. */
   begin(width: number, lines: number, colour: number): void {
     if (this.width !== width || this.lines < lines || !this.image) {
       this.width = Math.max(width, 1);
@@ -38,12 +38,12 @@ export class Raster {
     this.pixels.fill(colour);
   }
 
-  /** All lines are as they shall be. */
+  /** Copies the lines to the canvas after all were filled. */
   end(): void {
     if (this.image) this.canvas?.getContext("2d")?.putImageData(this.image, 0, 0);
   }
 
-  /** So many lines, one below the other, at a place of the picture, together so wide and high. */
+  /** Draws `lines` lines, from `line` on, stretched to the given rectangle. */
   show(pen: CanvasRenderingContext2D, line: number, x: number, y: number, width: number, height: number, lines = 1): void {
     if (!this.canvas) return;
     pen.imageSmoothingEnabled = false;
@@ -51,7 +51,7 @@ export class Raster {
   }
 }
 
-/** The colours of regions as pixels, made when first wanted. */
+/** The colours of regions as pixels, computed on first use. */
 export class Palette {
   private readonly known: Uint32Array;
   private readonly done: Uint8Array;

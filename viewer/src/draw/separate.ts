@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves points on a line as little as it takes to keep distances (Dwyer, Marriott and Stuckey, "Fast Node Overlap Removal",
-// 2005, there "satisfy_VPSC"): what is pushed together moves on as one block, to the mean of where its points want to be.
+// Moves points on a line as little as possible to satisfy minimum distances (Dwyer, Marriott and Stuckey, "Fast Node Overlap Removal",
+// 2005, "satisfy_VPSC"). Points in contact form a block, which moves to the mean of their desired positions.
 
 /** `right` stays at least `gap` right of `left`. */
 export interface Gap {
@@ -9,7 +9,7 @@ export interface Gap {
   readonly gap: number;
 }
 
-/** Points so that each comes after all that must be left of it. The gaps make no circle. */
+/** Topological order: each point after all points that must be left of it. The gaps have no cycle. */
 function ordered(n: number, gaps: readonly Gap[], from: readonly number[][]): number[] {
   const open = new Uint32Array(n);
   const out: number[][] = Array.from({ length: n }, () => []);
@@ -24,16 +24,16 @@ function ordered(n: number, gaps: readonly Gap[], from: readonly number[][]): nu
 
 export function separate(want: Float64Array, weight: Float64Array, gaps: readonly Gap[]): Float64Array {
   const n = want.length;
-  const into: number[][] = Array.from({ length: n }, () => []); // gaps by their right end
+  const into: number[][] = Array.from({ length: n }, () => []); // gaps by their right point
   gaps.forEach(({ right }, k) => into[right]!.push(k));
   const block = Int32Array.from(want.keys());
   const members: number[][] = Array.from(want, (_, v) => [v]);
-  const offset = new Float64Array(n); // within the block
-  const place = Float64Array.from(want); // of blocks
+  const offset = new Float64Array(n); // position within the block
+  const place = Float64Array.from(want); // position of each block
   const mass = Float64Array.from(weight);
   const at = (v: number): number => place[block[v]!]! + offset[v]!;
 
-  const open = into.map((gapsHere) => [...gapsHere]); // of blocks: gaps that may have their left end in another one
+  const open = into.map((gapsHere) => [...gapsHere]); // for each block: gaps whose left point may be in another block
   const worst = (b: number): number => {
     let found = -1;
     let most = 1e-6;
@@ -42,7 +42,7 @@ export function separate(want: Float64Array, weight: Float64Array, gaps: readonl
     const list = open[b]!;
     for (const k of list) {
       const { left, right, gap } = gaps[k]!;
-      if (block[left] === b) continue; // for good: blocks only grow
+      if (block[left] === b) continue; // never again relevant, as blocks only grow
       list[kept++] = k;
       const short = at(left) + gap - here - offset[right]!;
       if (short > most) {
@@ -56,7 +56,7 @@ export function separate(want: Float64Array, weight: Float64Array, gaps: readonl
   const join = (k: number): number => {
     const { left, right, gap } = gaps[k]!;
     const [a, b] = [block[left]!, block[right]!];
-    const shift = offset[left]! + gap - offset[right]!; // of b's members in a
+    const shift = offset[left]! + gap - offset[right]!; // for the members of block b
     const [to, from, by] = members[a]!.length >= members[b]!.length ? [a, b, shift] : [b, a, -shift];
     place[to] = (place[to]! * mass[to]! + (place[from]! - by) * mass[from]!) / (mass[to]! + mass[from]!);
     mass[to]! += mass[from]!;

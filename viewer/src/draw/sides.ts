@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two icicles of a function: where each box is, which one is at a point, where the arrows lead, and how they are drawn.
+// The two icicles of a function, of its callers and its callees: positions of boxes, box at a point, keyboard navigation, drawing.
 import { NONE, subtreeEnds, type Paths } from "../calltree/paths";
 import type { Sandwich } from "../calltree/sandwich";
 import { shorten } from "../data/units";
@@ -11,8 +11,8 @@ export interface Spot {
 }
 
 export const BAND = 20; // pixels of a box's height
-const LEAST = 0.7; // pixels of width below which nothing of a subtree is drawn but a line
-const LABEL = 26; // pixels of width from which on a box has a label
+const MIN_WIDTH = 0.7; // pixels; narrower subtrees are drawn as a line
+const LABEL = 26; // pixels; narrower boxes have no label
 
 interface Placed {
   tree: Paths;
@@ -56,7 +56,7 @@ export class Sides {
     return this.of(half).tree;
   }
 
-  /** The top of the function itself: all callers in sight if there is room, else half of the height. */
+  /** The y of the function: all visible callers fit above it, or it is at half of the height. */
   middle(height: number): number {
     const above = this.up.deepest * BAND;
     const below = (this.down.deepest + 1) * BAND;
@@ -64,7 +64,7 @@ export class Sides {
     return Math.round(Math.min(above, Math.max(height / 2, height - below)));
   }
 
-  /** How far it can be scrolled from there. */
+  /** Limits a scroll position to the contents. */
   bounded(scroll: number, height: number): number {
     const middle = this.middle(height);
     const most = Math.max(0, this.up.deepest * BAND - middle);
@@ -99,7 +99,7 @@ export class Sides {
     return out;
   }
 
-  /** Where an arrow leads; undefined: nowhere. */
+  /** The box that an arrow key selects; undefined: none. */
   step(spot: Spot, key: string): Spot | undefined {
     const { half, row } = spot;
     const outward = key === (half === "up" ? "ArrowUp" : "ArrowDown");
@@ -145,13 +145,13 @@ function drawHalf(pen: CanvasRenderingContext2D, sides: Sides, half: Half, s: St
     const x = start[row]! * scale;
     if (!out && y < s.height && y + BAND > 0) {
       pen.fillStyle = s.colour(tree, row);
-      pen.fillRect(x, y, Math.max(LEAST, wide - (wide > 3 ? 1 : 0)), BAND - 1);
+      pen.fillRect(x, y, Math.max(MIN_WIDTH, wide - (wide > 3 ? 1 : 0)), BAND - 1);
       if (wide >= LABEL) {
         pen.fillStyle = s.ink;
         pen.fillText(shorten(s.name(tree.region[row]!, tree.hidden[row]!), wide - 9, measure), x + 4, y + BAND / 2);
       }
     }
-    row = wide < LEAST || out ? end[row]! : row + 1;
+    row = wide < MIN_WIDTH || out ? end[row]! : row + 1;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A short list of what takes most: name, bar, time, share; each line leads somewhere.
+// A short list of the largest functions: name, bar, time, share. A click selects one.
 import { Name } from "./Name";
 import { percent } from "../data/units";
 
@@ -7,13 +7,13 @@ export interface Bar {
   key: string;
   text: string;
   hint: string;
-  /** Of all. */
+  /** Fraction of the total. */
   share: number;
   value: string;
   colour: string;
-  /** It is the selected one. */
+  /** Whether it is selected. */
   chosen: boolean;
-  /** The search, or the module that is selected, means others. */
+  /** Whether search or selected module exclude it. */
   faded: boolean;
   go: () => void;
 }

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A canvas with the device's own pixels, drawn once a frame at most, that keyboard and screen reader reach.
+// A canvas in device pixels, drawn at most once per frame, with keyboard and screen reader support.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useSize, useStore } from "../state/hooks";
 
 export interface Point {
   x: number;
   y: number;
-  /** Of the window, for tooltips. */
+  /** In the window, for tooltips. */
   clientX: number;
   clientY: number;
 }
 
 export interface CanvasProps {
-  /** What the picture is. */
+  /** Description of the picture. */
   label: string;
-  /** What the keyboard's focus is on, in words; read aloud when it changes. */
+  /** Description of the element with the keyboard focus; a screen reader reads it when it changes. */
   spoken: string;
-  /** In CSS pixels. Draws all; another function means that something has changed. */
+  /** Draws the picture; width and height in CSS pixels. A different function object means that the picture has changed. */
   draw: (pen: CanvasRenderingContext2D, width: number, height: number) => void;
   cursor?: string | undefined;
-  /** The tooltip of what the pointer is on. */
+  /** The tooltip at the pointer. */
   title?: string | undefined;
   onPoint?: (point: Point) => void;
   onLeave?: () => void;
   onClick?: (point: Point, event: MouseEvent) => void;
   onDouble?: (point: Point) => void;
-  /** From where the button went down; done: it is up again. A movement of a few pixels is a click. */
+  /** A drag from the point of pointerdown; done: pointerup. Less than CLICK pixels are a click. */
   onDrag?: (from: Point, to: Point, done: boolean, event: PointerEvent) => void;
-  /** In pixels; zoom: with Ctrl, or pinched. true: used, so the page does not scroll. */
+  /** In pixels; zoom with Ctrl or a pinch gesture. Returns whether the event was used, so the page does not scroll. */
   onWheel?: (point: Point, dx: number, dy: number, event: WheelEvent) => boolean;
-  /** true: used. */
+  /** Returns whether the key was used. */
   onKey?: (event: KeyboardEvent) => boolean;
   onSize?: (width: number, height: number) => void;
 }
 
-const CLICK = 4; // pixels
+const CLICK = 4; // pixels; shorter drags are clicks
 
 function pointOf(event: MouseEvent): Point {
   const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -55,13 +55,13 @@ function paint(canvas: HTMLCanvasElement, width: number, height: number, draw: C
   draw(pen, width, height);
 }
 
-/** The wheel scrolls a page unless its listener says beforehand that it may stop that. */
+/** Registers a wheel listener that is not passive, as only such a listener can prevent scrolling of the page. */
 function useWheel(element: { current: HTMLElement | null }, latest: { current: CanvasProps }): void {
   const { embedded } = useStore();
   useEffect(() => {
     const canvas = element.current;
     const turn = (event: WheelEvent): void => {
-      if (embedded && !event.ctrlKey && !event.metaKey) return; // a notebook is scrolled over the frames in it
+      if (embedded && !event.ctrlKey && !event.metaKey) return; // the wheel over a frame scrolls the notebook
       const scale = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
       if (latest.current.onWheel?.(pointOf(event), event.deltaX * scale, event.deltaY * scale, event)) event.preventDefault();
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands where nothing can be shown: why, and what to do.
+// The message of a view without data: the reason, and what to do.
 import type { ComponentChildren } from "preact";
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
@@ -11,7 +11,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** While the first answer is under way, and if it does not come; nothing when it is there. */
+/** Shown while the first answer is outstanding or after an error; nothing when the answer has arrived. */
 export function Waiting({ problem, what }: { problem?: string | undefined; what: string }) {
   return problem ? <Empty title={problem} /> : <Empty title={`Reading ${what}…`} />;
 }

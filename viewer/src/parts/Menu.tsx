@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The browser's own controls with a label: keyboard and screen reader know them.
+// The browser's own controls with labels, which support keyboard and screen reader.
 import type { ComponentChildren } from "preact";
 
 export interface Option {
   value: string;
   title: string;
-  /** Shown when the pointer rests. */
+  /** Tooltip. */
   hint?: string;
 }
 
@@ -16,7 +16,7 @@ interface Props {
   onChange: (value: string) => void;
 }
 
-/** One of many. */
+/** A drop-down menu. */
 export function Menu({ label, value, options, onChange }: Props) {
   return (
     <label class="menu">
@@ -32,7 +32,7 @@ export function Menu({ label, value, options, onChange }: Props) {
   );
 }
 
-/** One of a few, all in sight. */
+/** A choice between few options, all visible. */
 export function Choice({ label, value, options, onChange }: Props) {
   return (
     <div class="choice" role="radiogroup" aria-label={label}>
@@ -46,12 +46,12 @@ export function Choice({ label, value, options, onChange }: Props) {
   );
 }
 
-/** Above a view: what can be set on the left, what is shown on the right. */
-export function Toolbar({ children, says }: { children?: ComponentChildren; says?: ComponentChildren }) {
+/** The line above a view: settings on the left, a description of the contents on the right. */
+export function Toolbar({ children, status }: { children?: ComponentChildren; status?: ComponentChildren }) {
   return (
     <div class="toolbar" role="toolbar">
       {children}
-      <span class="says">{says}</span>
+      <span class="status">{status}</span>
     </div>
   );
 }

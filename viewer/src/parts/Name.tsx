@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A name that, where there is no room, loses its middle, or if it is short its end: "_frozen_importlib:_call…frames_removed". The browser
-// does it, by the letter, and cut.ts shows all of it.
+// A name that is shortened in its middle to fit, or at its end if it is short: "_frozen_importlib:_call…frames_removed". CSS shortens it;
+// cut.ts adds a tooltip with the whole name.
 
-const KEPT = 12; // letters of the end
+const KEPT = 12; // letters at the end that are kept
 
 export function Name({ text }: { text: string }) {
   const middle = text.length > 2 * KEPT ? text.length - KEPT : text.length;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The name of a function as tables show it: in its module's colour, at its depth, with the sign that opens it.
+// A function's name in tables: in its module's colour, indented by its depth, with a button to expand it.
 import type { ComponentChildren } from "preact";
 import { css, ofModule } from "../draw/colour";
 import type { Regions } from "../data/facts";
 import { useDark } from "../state/hooks";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../data/columns";
 import { smaller } from "../data/units";
 import { Name } from "./Name";
@@ -12,7 +12,7 @@ import "./views.css";
 
 const INDENT = 14; // pixels
 
-/** What a region is called: the name of a function, the program's start, or paths too small to be told apart. */
+/** The label of a region: a function's name, the start of the program, or a sum of small paths. */
 export function nameOf(regions: Regions, region: number, hidden = 0): string {
   if (region === NONE) return smaller(hidden);
   return regions.kindOf(region) === "root" ? "(the program's start)" : (regions.names[region] ?? `function ${region}`);
@@ -23,7 +23,7 @@ interface Props {
   region: number;
   hidden?: number;
   depth?: number;
-  /** undefined: cannot be opened. */
+  /** undefined: cannot be expanded. */
   open?: boolean | undefined;
   onToggle?: () => void;
   children?: ComponentChildren;
@@ -31,9 +31,9 @@ interface Props {
 
 export function Named({ regions, region, hidden, depth = 0, open, onToggle, children }: Props) {
   const dark = useDark();
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   return (
-    <span class={meant && !meant[region] ? "named faded" : "named"} style={{ paddingLeft: `${depth * INDENT}px` }}>
+    <span class={highlighted && !highlighted[region] ? "named faded" : "named"} style={{ paddingLeft: `${depth * INDENT}px` }}>
       {onToggle && (
         <span
           class="twisty"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of some objects, sorted by a click: for what is words and a few numbers.
+// A table of few objects with text and numbers, sorted by a click on a column.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Unit, inUnit, timeUnit } from "../data/units";
@@ -10,11 +10,11 @@ export interface RowColumn<T> {
   title: string;
   hint?: string;
   width: string;
-  /** What is sorted by; text stands on the left, and what is `left`. */
+  /** Value to sort by. Columns of text, and those with `left`, are aligned to the left. */
   value: (row: T) => number | string;
-  /** Seconds, shown in one unit for all rows. */
+  /** The values are seconds, shown in one unit for all rows. */
   time?: boolean;
-  /** Of its values, where it is not of its own. */
+  /** Unit of the values; default: computed from the column. */
   unit?: Unit;
   cell?: (row: T) => ComponentChildren;
   full?: (row: T) => string;
@@ -27,7 +27,7 @@ interface Props<T> {
   label: string;
   rows: readonly T[];
   columns: readonly RowColumn<T>[];
-  /** Sorted by this column at first; without one as they come. */
+  /** Initial sort column; default: the order of rows. */
   by?: string;
   selected?: (row: T) => boolean;
   onSelect?: (row: T) => void;

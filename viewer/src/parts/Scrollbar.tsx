@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The browser's own scrollbar beside a canvas that draws only the rows in sight.
+// The browser's scrollbar beside a canvas that draws only the visible rows.
 import { useEffect, useRef } from "preact/hooks";
 
 interface Props {
-  /** Where it begins, in pixels below the top of its box. */
+  /** Its top, in pixels below the top of its box. */
   top: number;
-  /** Of all rows, and of those that are seen. */
+  /** Height of all rows, and of the visible part. */
   height: number;
   seen: number;
   at: number;
@@ -17,12 +17,12 @@ export function Scrollbar({ top, height, seen, at, onScroll }: Props) {
   useEffect(() => {
     if (element.current && Math.abs(element.current.scrollTop - at) > 1) element.current.scrollTop = at;
   });
-  if (seen <= 0 || height <= seen) return null; // nothing is seen before the canvas has a size
+  if (seen <= 0 || height <= seen) return null; // seen is 0 until the canvas has a size
   const scrolled = (event: Event): void => {
     const { scrollTop } = event.currentTarget as Element;
     if (Math.abs(scrollTop - at) > 1) onScroll(scrollTop);
   };
-  // the canvas' own keys scroll, and tell what is where
+  // hidden from screen readers: the canvas has keys for scrolling and descriptions
   return (
     <div class="rowscroll" ref={element} style={{ top: `${top}px` }} onScroll={scrolled} tabIndex={-1} aria-hidden="true">
       <div style={{ height: `${height}px` }} />

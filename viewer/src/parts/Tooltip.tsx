@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beside the pointer, never below it and never out of the window.
+// A tooltip beside the pointer, always within the window.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-const GAP = 14; // pixels, so that it does not cover what it is about
+const GAP = 14; // pixels between pointer and tooltip
 
 export function Tooltip({ x, y, children }: { x: number; y: number; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
@@ -24,7 +24,7 @@ export function Tooltip({ x, y, children }: { x: number; y: number; children: Co
   );
 }
 
-/** Names and values below each other. */
+/** Names and values in two columns. */
 export function Pairs({ of }: { of: readonly (readonly [string, ComponentChildren] | undefined | false)[] }) {
   return (
     <dl class="pairs">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of which only the rows in sight are in the page, so that 10^5 of them cost what 50 cost.
+// A table whose DOM contains only the visible rows, so 10^5 rows cost as much as 50.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSize } from "../state/hooks";
@@ -8,18 +8,18 @@ import { Name } from "./Name";
 export interface Column {
   id: string;
   title: string;
-  /** Beside the title: the unit of all values of the column. */
+  /** Shown in the title: the unit of all values in the column. */
   unit?: string | undefined;
   hint?: string | undefined;
   /** A track of a CSS grid: "90px", "minmax(200px, 1fr)". */
   width: string;
   left?: boolean;
   cell: (row: number) => ComponentChildren;
-  /** What the tooltip of a cell tells; without it, that of a cell that is cut is its text. */
+  /** Tooltip of a cell; default: the text of a cell that is cut off. */
   full?: (row: number) => string;
-  /** 0 to 1: a bar behind the number. */
+  /** 0 to 1: length of a bar behind the number. */
   bar?: (row: number) => number;
-  fixed?: boolean; // cannot be sorted by
+  fixed?: boolean; // not sortable
 }
 
 export interface Sorting {
@@ -29,28 +29,28 @@ export interface Sorting {
 
 interface Props {
   label: string;
-  /** Row numbers in the order of showing; cells are asked for by these. */
+  /** Indices of the rows in display order, for cell() and the other callbacks. */
   order: ArrayLike<number>;
   columns: readonly Column[];
   sorting?: Sorting | undefined;
   onSort?: (id: string) => void;
   selected?: number | undefined;
-  /** Shown as soon as the arrows come to it, or a click. */
+  /** Called when the arrow keys or a click move to a row. */
   onSelect?: (row: number) => void;
-  /** Enter or a double click. */
+  /** Called on Enter or a double click. */
   onOpen?: (row: number) => void;
-  /** Keys that the table does not know; true: used. */
+  /** Called for keys that the table does not use; returns whether the key was used. */
   onKey?: (event: KeyboardEvent, row: number) => boolean;
   rowClass?: (row: number) => string;
-  /** For tables that are trees: aria-level, from 1, and aria-expanded. */
+  /** For trees: aria-level, from 1, and aria-expanded. */
   level?: (row: number) => number;
   expanded?: (row: number) => boolean | undefined;
 }
 
 export const ROW = 22; // pixels, as in parts.css
-const SPARE = 6; // rows above and below those in sight, for the time until the next frame
+const SPARE = 6; // rows that are drawn above and below the visible ones, for scrolling until the next frame
 
-/** A track of at least so many pixels that has room for the longest number of its column. */
+/** A track of at least `least` pixels that fits the longest number of its column. */
 export const room = (least: number, longest: string): string => `${Math.max(least, 8.5 * longest.length + 16)}px`;
 
 function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | "onSort">) {
@@ -90,7 +90,7 @@ function Cell({ column, row }: { column: Column; row: number }) {
   );
 }
 
-/** Where a key moves the cursor to; undefined: not a key of ours. */
+/** The cursor after a key; undefined: the table does not use the key. */
 export function moved(key: string, at: number, count: number, page: number): number | undefined {
   const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: count - 1 }[key];
   return to === undefined ? undefined : Math.max(0, Math.min(count - 1, to));
@@ -105,8 +105,8 @@ export function VirtualTable(props: Props) {
   const [box, { height }] = useSize<HTMLDivElement>();
   const [top, setTop] = useState(0);
   const [cursor, showCursor] = useState(0);
-  const at = useRef(0); // the cursor, for keys that come faster than pictures
-  const mine = useRef(new Set<number>()); // rows selected here, whose news is still under way
+  const at = useRef(0); // the cursor, as keys may come faster than renderings
+  const mine = useRef(new Set<number>()); // rows selected by this table whose change has not arrived yet
   const setCursor = (index: number): void => {
     at.current = index;
     showCursor(index);
@@ -123,7 +123,7 @@ export function VirtualTable(props: Props) {
     else if ((index + 2) * ROW > element.scrollTop + element.clientHeight) element.scrollTop = (index + 2) * ROW - element.clientHeight;
   };
   useEffect(() => {
-    const index = indexOf(order, selected); // what another view has selected comes into sight here
+    const index = indexOf(order, selected); // scroll to a row that another view has selected
     if (index === at.current) mine.current.clear();
     if (index < 0 || mine.current.has(order[index]!)) return;
     setCursor(index);
@@ -141,7 +141,7 @@ export function VirtualTable(props: Props) {
     props.onSelect?.(order[index]!);
   };
   const key = (event: KeyboardEvent): void => {
-    if (event.target !== box.current || !order.length) return; // the head's buttons have keys of their own
+    if (event.target !== box.current || !order.length) return; // the buttons of the head have their own keys
     const to = event.altKey || event.ctrlKey || event.metaKey ? undefined : moved(event.key, at.current, order.length, page);
     if (to !== undefined) go(to);
     else if (event.key === "Enter") props.onOpen?.(order[at.current]!);

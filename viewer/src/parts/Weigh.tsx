@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the widths of a picture are: time, or a metric that was counted; why some cannot be chosen stands beside them.
+// The choice of a picture's weight: time or a metric. Unavailable metrics are shown with the reason.
 import { useFacts, useSelection, useStore } from "../state/hooks";
 import { chosenMetric, timed, without } from "../data/weight";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says of numbers that a selection does not narrow that it does not.
+// A note that numbers do not depend on the selection.
 import { useSelection } from "../state/hooks";
 
-/** what: in the plural. ranks: they are of all ranks, too. */
+/** what: plural noun for the numbers. ranks: they also include all ranks. */
 export function WholeRun({ what, ranks = false }: { what: string; ranks?: boolean }) {
   const { begin, end, process, location } = useSelection();
   const of = [];

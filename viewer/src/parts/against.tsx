@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another run beside this one: what of it is what here, and its answers to the questions that views ask of this run.
+// The other run of a comparison: the mapping of its indices and names to this run, and its answers to queries.
 import { useState } from "preact/hooks";
 import { type Change, type Measure, changeOf } from "../data/change";
 import type { Columns, Kind } from "../data/columns";
@@ -9,17 +9,17 @@ import type { RowColumn } from "./Rows";
 import type { Params } from "../data/source";
 import { type Unit, inUnit, moment, signed, timeUnit } from "../data/units";
 
-/** What the kind "compare" says of places and names. */
+/** The mapping of the other run to this one, from the answer of the kind "compare". */
 export class Against {
   readonly title: string;
   readonly directory: string;
-  /** When it began, seconds since 1970. */
+  /** Its begin, seconds since 1970. */
   readonly start: number;
-  /** Sentences: in what else than the program the two differ. */
+  /** Sentences about differences of the conditions. */
   readonly unlike: string[];
-  /** The same in a few words. */
+  /** These differences in a few words. */
   readonly headline: string;
-  /** What of the other run was lost or is damaged. */
+  /** Messages about its lost or damaged data. */
   readonly lost: string[];
   private readonly processes: (number | null)[];
   private readonly locations: (number | null)[];
@@ -38,7 +38,7 @@ export class Against {
     this.names = new Map(Object.entries(names));
   }
 
-  /** What a process of the other run is here; NaN: nothing. */
+  /** The index here of a process of the other run; NaN: it has no counterpart. */
   process(there: number | null): number {
     return there === null ? Number.NaN : (this.processes[there] ?? Number.NaN);
   }
@@ -47,7 +47,7 @@ export class Against {
     return there === null ? Number.NaN : (this.locations[there] ?? Number.NaN);
   }
 
-  /** What a function there is called here. */
+  /** The name here of a function of the other run. */
   name(there: string): string {
     return this.names.get(there) ?? there;
   }
@@ -55,7 +55,7 @@ export class Against {
 
 const asAgainst = (columns: Columns<"compare">): Against => new Against(columns);
 
-/** undefined: there is no other run, or it is not known yet. */
+/** undefined: there is no other run, or its answer is outstanding. */
 export const useAgainst = (): Against | undefined => useKnown().data;
 
 function useKnown(): Answer<Against> {
@@ -63,18 +63,18 @@ function useKnown(): Answer<Against> {
   return useAnswer(facts.has.compare ? "compare" : undefined, {}, asAgainst);
 }
 
-/** The other run's answer; nothing while a range of time is selected, which has no counterpart. */
+/** The other run's answer; undefined while a range of time is selected, which has no counterpart. */
 export function useBase<K extends Kind, T>(kind: K | undefined, params: Params<K>, make: (columns: Columns<K>) => T): Answer<T> {
   const facts = useFacts();
   const { begin, end } = useSelection();
   const asked = facts.has.compare && begin === undefined && end === undefined ? kind : undefined;
   const answer = useAnswer(asked, { ...params, of: "base" }, make);
-  const known = useKnown(); // without which no view can tell what it is here
+  const known = useKnown(); // needed for the mapping of indices
   if (asked === undefined) return { data: undefined, loading: false, problem: undefined };
   return { ...answer, loading: answer.loading || known.loading, problem: answer.problem ?? known.problem };
 }
 
-/** A sentence where the other run cannot stand beside this one; undefined: it does, or there is none. */
+/** Why the views cannot compare with the other run; undefined: they can, or there is no other run. */
 export function useUncompared(problem?: string): string | undefined {
   const facts = useFacts();
   const { begin, end } = useSelection();
@@ -84,13 +84,13 @@ export function useUncompared(problem?: string): string | undefined {
   return /^(the|no) /.test(problem) ? `${problem[0]!.toUpperCase()}${problem.slice(1)}.` : `The other run cannot be compared with it: ${problem}.`;
 }
 
-/** Says it above a view. */
+/** The message of useUncompared() above a view. */
 export function Uncompared({ problem }: { problem?: string | undefined }) {
-  const said = useUncompared(problem);
-  return said ? <p class="note">{said}</p> : null;
+  const note = useUncompared(problem);
+  return note ? <p class="note">{note}</p> : null;
 }
 
-/** Above all views: what this run is compared with, and what else than the program may have changed its times. */
+/** Above all views: the other run, and other differences that may have changed the times. */
 export function Compared() {
   const against = useAgainst();
   const [open, show] = useState(true);
@@ -112,7 +112,7 @@ export function Compared() {
   );
 }
 
-/** Of views over time, where nothing of one run is at the same moment in the other. */
+/** A note of views over time, which cannot compare runs. */
 export function OneRun() {
   const against = useAgainst();
   if (!against) return null;
@@ -125,11 +125,11 @@ export function OneRun() {
 
 const PAINTS = [
   { value: "module", title: "Module" },
-  { value: "relative", title: "Change %", hint: "Change against what it was in the other run" },
+  { value: "relative", title: "Change %", hint: "Relative change since the other run" },
   { value: "absolute", title: "Change s", hint: "Change against the largest change of all" },
 ];
 
-/** What colours mean: beside another run the change, until something else is chosen. */
+/** The meaning of colours; default with another run: the change. */
 export function usePaint(): ["module" | Measure, (paint: "module" | Measure) => void] {
   return useState<"module" | Measure>(useFacts().has.compare ? "relative" : "module");
 }
@@ -139,11 +139,11 @@ interface PaintProps {
   onPaint: (paint: "module" | Measure) => void;
   plain?: string;
   absolute?: string;
-  /** Why there is nothing of the other run. */
+  /** Why there are no numbers of the other run. */
   none?: string | undefined;
 }
 
-/** What colours mean; nothing to choose where there is one run. */
+/** The menu for the meaning of colours; without another run there is nothing to choose. */
 export function PaintChoice({ paint, onPaint, plain = "Module", absolute = "Change s", none }: PaintProps) {
   const compared = useFacts().has.compare;
   const { begin, end } = useSelection();
@@ -153,7 +153,7 @@ export function PaintChoice({ paint, onPaint, plain = "Module", absolute = "Chan
 }
 
 
-/** Three columns for a table of rows: what was before, and the change in both ways. unit: of the column beside which they stand. */
+/** Three columns for a table: the value before, and the change in both measures. unit: of the column to compare with. */
 export function changeColumns<T>(rows: readonly T[], of: (row: T) => Change, what = "before"): RowColumn<T>[] {
   const unit: Unit = timeUnit(rows.reduce((most, row) => Math.max(most, of(row).now, of(row).before), 0));
   return [
@@ -171,5 +171,5 @@ export function changeColumns<T>(rows: readonly T[], of: (row: T) => Change, wha
   ];
 }
 
-/** To sort by: new ones first. */
+/** Sort key; new ones come first. */
 const ratioOf = ({ now, before }: Change): number => (before ? now / before : now ? Number.MAX_VALUE : 1);

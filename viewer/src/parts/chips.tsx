@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is selected, in words, each with a way to clear it; and the call path as breadcrumbs.
+// The selection as a list of removable chips; the call path as breadcrumbs.
 import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore } from "../state/hooks";
 import { Name } from "./Name";
@@ -9,7 +9,7 @@ import { time } from "../data/units";
 export interface Chip {
   what: string;
   text: string;
-  /** What clears it. */
+  /** The change of the selection that removes it. */
   clear: Partial<Selection>;
 }
 
@@ -38,7 +38,7 @@ export function chipsOf(selection: Selection, facts: Facts | undefined, regions:
 
 const NEAR = 4; // breadcrumbs at each end of a long path
 
-/** The path's steps that are shown, and how many are left out between them. */
+/** The visible steps of the path, and the number of omitted ones between them. */
 export function crumbs(path: readonly number[]): { at: number; skipped: number }[] {
   const out: { at: number; skipped: number }[] = [];
   for (let at = 0; at < path.length; at++) {

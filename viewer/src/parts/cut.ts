@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts for which there is no room: as long as the pointer is on one, all of it is its tooltip. Those that say it by themselves keep theirs.
+// Tooltips for texts that are cut off: while the pointer is on one, its tooltip is the whole text. Elements with a tooltip keep it.
 import { useEffect } from "preact/hooks";
 
 function isCut(element: Element): boolean {
   const style = getComputedStyle(element);
-  if (element instanceof HTMLSelectElement) return element.offsetWidth >= Number.parseFloat(style.maxWidth); // its text tells no width
+  // the scrollWidth of a menu is not that of its text
+  if (element instanceof HTMLSelectElement) return element.offsetWidth >= Number.parseFloat(style.maxWidth);
   return style.textOverflow === "ellipsis" && element.scrollWidth > element.clientWidth;
 }
 
-/** The innermost element around another whose text is cut; of a name that has lost its middle, the whole name. */
+/** The innermost element with a cut-off text around another element; of a shortened name, the element of the whole name. */
 function cutAround(element: Element): Element | undefined {
   for (let at: Element | null = element; at; at = at.parentElement) {
     const name = at.closest(".name");
@@ -23,11 +24,11 @@ function textOf(element: Element): string {
 
 export function useCutTexts(): void {
   useEffect(() => {
-    let told: Element | undefined;
+    let titled: Element | undefined;
     const look = ({ target }: Event): void => {
-      told?.removeAttribute("title");
-      told = target instanceof Element && !target.closest("[title]") ? cutAround(target) : undefined;
-      told?.setAttribute("title", textOf(told));
+      titled?.removeAttribute("title");
+      titled = target instanceof Element && !target.closest("[title]") ? cutAround(target) : undefined;
+      titled?.setAttribute("title", textOf(titled));
     };
     document.addEventListener("pointerover", look);
     return () => document.removeEventListener("pointerover", look);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The help of keys: a button and "?" open it.
+// The list of keys, opened by a button or "?".
 import { useEffect, useRef } from "preact/hooks";
 import { isTyping } from "./searchbox";
 import type { Key, View } from "./view";
@@ -8,11 +8,11 @@ const EVERYWHERE: readonly Key[] = [
   ["/", "search; Escape gives it up"],
   ["?", "these keys"],
   ["Tab", "to the next picture, table or control"],
-  ["← →", "on the tabs: the view beside it"],
+  ["← →", "on the tabs: the next view"],
 ];
 const TABLES: readonly Key[] = [
   ["↑ ↓  Page Up  Page Down  Home  End", "from row to row"],
-  ["Enter", "opens the row or leads on"],
+  ["Enter", "opens the row, or its function in another view"],
 ];
 
 function List({ title, keys }: { title: string; keys: readonly Key[] }) {

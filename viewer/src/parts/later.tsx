@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views whose code is in a second script (more.tsx), which is loaded when the first of them is opened. A page that is one file has that
-// script in it.
+// Views whose code is in the second script (more.tsx), which is loaded with the first of them. A one-file page contains that script.
 import type { ComponentType } from "preact";
 import { useEffect, useReducer, useState } from "preact/hooks";
 import { Waiting } from "./Empty";
@@ -8,14 +7,14 @@ import "./views.css";
 
 declare global {
   interface Window {
-    /** What more.js has, by the views' ids; not there before it is loaded. */
+    /** The components of more.js by the views' ids; undefined until it is loaded. */
     spartitoMore?: Readonly<Record<string, ComponentType>>;
   }
 }
 
 let loading: Promise<void> | undefined;
 
-/** Rejected with a sentence for the user; it can be tried again then. */
+/** Rejects with a message for the user; the next call tries again. */
 export function loadMore(): Promise<void> {
   loading ??= new Promise<void>((done, failed) => {
     if (window.spartitoMore) return done();
@@ -32,14 +31,14 @@ export function loadMore(): Promise<void> {
   return loading;
 }
 
-/** What shows a view as soon as it is there. */
+/** A component that shows a view when its script is loaded. */
 export function later(id: string): ComponentType {
   return function Later() {
     const [, again] = useReducer((n: number) => n + 1, 0) as [number, (action: void) => void];
-    const [problem, tell] = useState<string | undefined>(undefined);
+    const [problem, setProblem] = useState<string | undefined>(undefined);
     const View = window.spartitoMore?.[id];
     useEffect(() => {
-      if (!View) loadMore().then(() => again(), (error: Error) => tell(error.message));
+      if (!View) loadMore().then(() => again(), (error: Error) => setProblem(error.message));
     }, []);
     return View ? <View /> : <Waiting problem={problem} what="the view" />;
   };

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search of all views: they show what is hit, this says how much.
+// The search box for all views, with the time of the functions found.
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useRegions, useSelection, useStore, useTree } from "../state/hooks";
 import { hitsIn, search, searchProblem, type Hits } from "../calltree/tree";
 import { count, percent } from "../data/units";
 
-/** 1 for each function that the search has found; undefined without a search. */
+/** 1 for each function found; undefined without a search. */
 function useFound(): Uint8Array | undefined {
   const { search: text } = useSelection();
   const regions = useRegions().data;
   return useMemo(() => (text && regions ? search(regions.lowered(), text) : undefined), [text, regions]);
 }
 
-export function said(hits: Hits, total: number): string {
+export function timeFound(hits: Hits, total: number): string {
   if (!hits.regions) return "no function has that name";
   const functions = hits.regions === 1 ? "1 function" : `${count(hits.regions)} functions`;
   const paths = hits.paths === 1 ? "1 path" : `${count(hits.paths)} paths`;
   return `${functions} · ${paths} · ${percent(total ? hits.time / total : 0)}`;
 }
 
-/** Asks for the tree, so it is in the page only while something is searched for. */
-function Said({ found }: { found: Uint8Array }) {
+/** A separate component, so that the tree is only queried while there is a search. */
+function TimeFound({ found }: { found: Uint8Array }) {
   const tree = useTree().data;
   const hits = useMemo(() => tree && hitsIn(tree, found), [tree, found]);
   return (
     <span class="hits" role="status">
-      {hits && tree ? said(hits, tree.total) : ""}
+      {hits && tree ? timeFound(hits, tree.total) : ""}
     </span>
   );
 }
 
-/** The key is a letter of a text, or chooses from a menu. */
+/** Whether the key is input of a text field or menu. */
 export const isTyping = (event: KeyboardEvent): boolean =>
   event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.ctrlKey || event.metaKey || event.altKey;
 
@@ -56,7 +56,7 @@ export function Search() {
           {`no regular expression: ${problem}`}
         </span>
       ) : (
-        found && <Said found={found} />
+        found && <TimeFound found={found} />
       )}
       <input
         ref={input}

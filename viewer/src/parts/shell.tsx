@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the page of a run and the frame below a notebook's cell have around their views: tabs, theme, a few words about the run.
+// Shared by the page of a run and the frame below a notebook's cell: tabs, theme, short description of the run.
 import { useErrorBoundary, useLayoutEffect } from "preact/hooks";
 import type { Facts } from "../data/facts";
 import { useDark, useStore } from "../state/hooks";
@@ -7,7 +7,7 @@ import { Empty } from "./Empty";
 import { count, percent, time } from "../data/units";
 import type { View } from "./view";
 
-/** The document has the theme that is chosen, or else the system's. */
+/** Sets the theme of the document: the selected one, or the system's. */
 export function useTheme(): void {
   const dark = useDark();
   useLayoutEffect(() => {
@@ -15,7 +15,7 @@ export function useTheme(): void {
   }, [dark]);
 }
 
-/** A mistake in one view leaves the others usable. */
+/** Shows a view; an exception in it does not affect the other views. */
 export function Shown({ view, facts }: { view: View; facts: Facts }) {
   const [error] = useErrorBoundary((thrown) => console.error(thrown));
   if (error) return <Empty title={`This view has failed: ${(error as Error).message}`}>The other views still work. Reload the page to try again.</Empty>;
@@ -30,7 +30,7 @@ export function Shown({ view, facts }: { view: View; facts: Facts }) {
   );
 }
 
-/** Length, size and cost of the run. */
+/** Duration, size and cost of the run. */
 export function lead(facts: Facts): string {
   const { processes, locations } = facts;
   const ranks = processes.filter((process) => process.rank !== null).length;

@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an address speaks of that this experiment does not have: it is told once, and left out of the selection.
+// Parts of a URL's selection that this experiment does not have: they are reported once and removed from the selection.
 import { useEffect, useState } from "preact/hooks";
 import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore, useWholeTree } from "../state/hooks";
 import type { Selection } from "../state/store";
 import { ROOT, type Tree } from "../calltree/tree";
-import { inModule } from "../state/meant";
+import { inModule } from "../state/highlighted";
 
 export interface Unknown {
-  said: string[];
-  /** What leaves it out. */
+  messages: string[];
+  /** The change of the selection that removes it. */
   patch: Partial<Selection>;
 }
 
 const NOT_HERE = "is not in this experiment";
 
-/** tree: where it has all paths of the whole run, to look for the selected one; undefined: it is not looked for. */
+/** tree: the tree with all paths of the whole run, to check the selected one; undefined: it is not checked. */
 export function unknownIn(selection: Selection, facts: Facts, regions: Regions, tree: Tree | undefined): Unknown {
   const { region, path, centre, module, process, location, metric } = selection;
-  const said: string[] = [];
+  const messages: string[] = [];
   const patch: Partial<Selection> = {};
   const lost = (list: readonly number[] | undefined): boolean => list?.some((one) => one >= regions.count) ?? false;
   const away = (list: readonly number[] | undefined): boolean => Boolean(list?.length && tree && tree.find(list, true) === ROOT);
   if (lost(path) || lost(centre) || away(path) || away(centre)) {
-    said.push(`The call path ${NOT_HERE}.`);
+    messages.push(`The call path ${NOT_HERE}.`);
     Object.assign(patch, { path: undefined, centre: undefined });
   }
   if (region !== undefined && region >= regions.count) {
-    if (!lost(path)) said.push(`Function ${region} ${NOT_HERE}.`);
+    if (!lost(path)) messages.push(`Function ${region} ${NOT_HERE}.`);
     patch.region = undefined;
   }
   if (module !== undefined && !regions.names.some((_, i) => inModule(regions.groupOf(i), module))) {
-    said.push(`Module ${module} ${NOT_HERE}.`);
+    messages.push(`Module ${module} ${NOT_HERE}.`);
     patch.module = undefined;
   }
   if (process !== undefined && process >= facts.processes.length) {
-    said.push(`Process ${process} ${NOT_HERE}.`);
+    messages.push(`Process ${process} ${NOT_HERE}.`);
     patch.process = undefined;
   }
   if (location !== undefined && location >= facts.locations.length) {
-    said.push(`Thread ${location} ${NOT_HERE}.`);
+    messages.push(`Thread ${location} ${NOT_HERE}.`);
     patch.location = undefined;
   }
   if (metric !== undefined && !facts.metrics.some((one) => one.name === metric)) {
-    said.push(`Metric ${metric} ${NOT_HERE}.`);
+    messages.push(`Metric ${metric} ${NOT_HERE}.`);
     patch.metric = undefined;
   }
-  return { said, patch };
+  return { messages, patch };
 }
 
-/** A tree in which every path of the run is a row of its own; asked for only where a path of the whole run is selected. */
+/** A tree with a row for every path of the run; queried only if a path of the whole run is selected. */
 function useAllPaths({ path, centre, process, location, begin, end }: Selection): Tree | undefined {
   const part = process !== undefined || location !== undefined || begin !== undefined || end !== undefined;
   const tree = useWholeTree(!part && (path !== undefined || centre !== undefined));
@@ -61,19 +61,19 @@ export function Unknowns({ facts }: { facts: Facts | undefined }) {
   const selection = useSelection();
   const regions = useRegions().data;
   const tree = useAllPaths(selection);
-  const [told, tell] = useState<string[]>([]);
+  const [messages, setMessages] = useState<string[]>([]);
   useEffect(() => {
     if (!facts || !regions) return;
-    const { said, patch } = unknownIn(selection, facts, regions, tree);
-    if (!said.length) return;
-    tell(said);
+    const { messages, patch } = unknownIn(selection, facts, regions, tree);
+    if (!messages.length) return;
+    setMessages(messages);
     store.select(patch, "replace");
   }, [facts, regions, tree, selection]);
-  if (!told.length) return null;
+  if (!messages.length) return null;
   return (
     <p class="note unknown" role="alert">
-      {told.join(" ")} It is left out of the selection.{" "}
-      <button class="quiet" onClick={() => tell([])}>
+      {messages.join(" ")} It is left out of the selection.{" "}
+      <button class="quiet" onClick={() => setMessages([])}>
         Close
       </button>
     </p>

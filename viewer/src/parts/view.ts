@@ -2,19 +2,19 @@
 import type { ComponentType } from "preact";
 import type { Facts } from "../data/facts";
 
-/** What a key is called, and what it does. */
+/** The name of a key, and its action. */
 export type Key = readonly [string, string];
 
-/** What a file in views/ exports. */
+/** The export of a file in views/. */
 export interface View {
-  /** In the URL. */
+  /** Its name in the URL. */
   id: string;
   title: string;
-  /** true, or why the view has nothing to show for this experiment and what to do: a sentence or two. */
+  /** true, or why the view has no data for this experiment and what to do. */
   available: (facts: Facts) => true | string;
   component: ComponentType;
-  /** Its times are of single events or lines: what measuring costs is in them also where it is taken out of those of functions. */
+  /** Its times are of single events or lines: they include the cost of measuring even if it is subtracted from times of functions. */
   asMeasured?: true;
-  /** Of its picture; those of tables are the same everywhere. */
+  /** Keys of its picture; the keys of tables are listed elsewhere. */
   keys?: readonly Key[];
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How views reach the store: the selection, the answers to questions, and what they report for tests.
+// Hooks of views: the selection, answers to queries, and reports for tests.
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Columns, Kind } from "../data/columns";
@@ -12,7 +12,7 @@ import { chosenMetric, weightOf, type Weight } from "../data/weight";
 const Context = createContext<Store>(undefined as never);
 export const Provide = Context.Provider;
 
-/** The facts, which the frame waits for; a view is shown only when they are there. */
+/** The facts. A view is only shown after they have arrived. */
 export const KnownFacts = createContext<Facts | undefined>(undefined);
 export const useFacts = (): Facts => useContext(KnownFacts)!;
 
@@ -29,10 +29,10 @@ export function useSelection(): Selection {
 }
 
 export interface Answer<T> {
-  /** Of the question before, while a new one is under way, so that nothing flickers. */
+  /** While a new query is outstanding, the data of the previous one, to avoid flicker. */
   data: T | undefined;
   loading: boolean;
-  /** A sentence. */
+  /** An error message. */
   problem: string | undefined;
 }
 
@@ -42,7 +42,7 @@ interface Held<T> {
   problem: string | undefined;
 }
 
-/** Asks the source; kind undefined: asks nothing. make turns the columns into what is wanted, once for each answer. */
+/** Queries the source; kind undefined: no query. make converts the columns, once for each answer. */
 export function useAnswer<K extends Kind, T>(kind: K | undefined, params: Params<K>, make: (columns: Columns<K>) => T): Answer<T> {
   const store = useStore();
   const key = kind === undefined ? "" : query(kind, params);
@@ -57,7 +57,7 @@ export function useAnswer<K extends Kind, T>(kind: K | undefined, params: Params
     );
     return () => {
       wanted = false;
-      leave.abort(); // the selection has moved on
+      leave.abort(); // the selection has changed
     };
   }, [store, key]);
   return { data: held.data, loading: held.key !== key, problem: held.key === key ? held.problem : undefined };
@@ -65,7 +65,7 @@ export function useAnswer<K extends Kind, T>(kind: K | undefined, params: Params
 
 const makings = new WeakMap<object, Map<unknown, unknown>>();
 
-/** Several views want the same Tree of the same answer. */
+/** Caches make(columns), as several views need the same Tree of an answer. */
 function made<K extends Kind, T>(columns: Columns<K>, make: (columns: Columns<K>) => T): T {
   let known = makings.get(columns);
   if (!known) makings.set(columns, (known = new Map()));
@@ -90,8 +90,8 @@ function treeOf(weight: Weight): (columns: Columns<"tree">) => Tree {
   return maker;
 }
 
-/** The call tree of what is selected: process, location, range of time. weighed: with the metric that is chosen, or with this one,
- * instead of the time. */
+/** The call tree of the selection: process, location, range of time. weighed: true: by the selected metric; a metric: by this one; false:
+ * by time. */
 export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
   const selection = useSelection();
   const facts = useContext(KnownFacts);
@@ -104,11 +104,11 @@ export function useWholeTree(wanted: boolean): Answer<Tree> {
   return useAnswer(wanted ? "tree" : undefined, {}, asTree);
 }
 
-/** Tells tests, through window.spartito.state().view, what this view shows. */
+/** Makes the state of a view available to tests as window.spartito.state().view. */
 export function useReport(report: (() => unknown) | undefined): void {
   const store = useStore();
   useLayoutEffect(() => {
-    if (!report) return undefined; // a part of a view, which tells itself
+    if (!report) return undefined; // the picture is part of a view, which reports itself
     store.report = report;
     return () => {
       if (store.report === report) store.report = undefined;
@@ -116,7 +116,7 @@ export function useReport(report: (() => unknown) | undefined): void {
   });
 }
 
-/** Width and height in CSS pixels of the element that gets the reference. */
+/** Width and height in CSS pixels of the element with the returned ref. */
 export function useSize<E extends Element>(): [{ current: E | null }, { width: number; height: number }] {
   const element = useRef<E>(null);
   const [size, set] = useState({ width: 0, height: 0 });
@@ -132,7 +132,7 @@ export function useSize<E extends Element>(): [{ current: E | null }, { width: n
   return [element, size];
 }
 
-/** Is the page dark? By the switch, or else by the system. */
+/** Whether the page is dark: by the switch, or else by the system. */
 export function useDark(): boolean {
   const { theme } = useSelection();
   const media = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);

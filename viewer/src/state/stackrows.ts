@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of tables that stand for call paths, given as names: how they follow the selection, and what they select.
+// Rows of tables whose call paths are given as names: highlighting by the selection, and the selection on a click.
 import { useSelection, useStore } from "./hooks";
 import type { Regions } from "../data/facts";
-import { useMeant } from "./meant";
+import { useHighlighted } from "./highlighted";
 import { pathOf, regionNamed } from "../data/stacks";
 
-/** stack: names of a row's functions, outermost first; path: whether these are all. opens: the view that a double click leads to. */
+/** stack: names of a row's functions, outermost first; whole: whether these are the whole call path. opens: the view for a double click. */
 export function useStackRows<T>(regions: Regions, stack: (row: T) => readonly string[], opens: (row: T) => string, whole: (row: T) => boolean = () => true) {
   const store = useStore();
   const { region: selected } = useSelection();
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const stays = (row: T): boolean => {
-    if (!meant && selected === undefined) return true;
+    if (!highlighted && selected === undefined) return true;
     const path = stack(row).map((name) => regionNamed(regions, name));
-    return (selected === undefined || path.includes(selected)) && (!meant || path.some((region) => region !== undefined && meant[region] === 1));
+    return (selected === undefined || path.includes(selected)) && (!highlighted || path.some((region) => region !== undefined && highlighted[region] === 1));
   };
   const go = (row: T, view?: string): void => {
     const names = stack(row);

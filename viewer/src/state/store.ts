@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one store: what is selected, and where data comes from.
+// The store of the page: the selection and the source of data.
 import type { Source } from "../data/source";
 import { type Selection, read, write } from "../data/url";
 
 export type { Selection } from "../data/url";
 
-export const FIRST = "summary"; // the view that opens
+export const FIRST = "summary"; // the first view
 
-/** The path names the function; a function chosen by itself is in no path. */
+/** Merges a change into the selection. A path also sets the function; a function without a path removes the path. */
 export function chosen(before: Selection, patch: Partial<Selection>): Selection {
   const after = { ...before, ...patch };
   if (patch.path?.length) after.region = patch.path[patch.path.length - 1];
@@ -16,16 +16,16 @@ export function chosen(before: Selection, patch: Partial<Selection>): Selection 
   return after;
 }
 
-/** The parameters that every question of a view carries. */
+/** The parameters that all queries of a view share. */
 export function range(selection: Selection): Pick<Selection, "process" | "location" | "begin" | "end"> {
   const { process, location, begin, end } = selection;
   return { process, location, begin, end };
 }
 
-/** Where the selection is kept: the address of the page, or nowhere. */
+/** Where the selection is kept: the URL of the page, or nowhere. */
 export type Place = Pick<Window, "addEventListener"> & { location: { hash: string }; history: Pick<History, "pushState" | "replaceState"> };
 
-/** For a frame in somebody else's page, whose address and history are not ours. */
+/** For a frame within a notebook, whose URL and history belong to the notebook. */
 export const NOWHERE: Place = {
   location: { hash: "" },
   history: { pushState: () => undefined, replaceState: () => undefined },
@@ -34,7 +34,7 @@ export const NOWHERE: Place = {
 
 export class Store {
   selection: Selection;
-  /** What the view that is shown says about itself, for tests: numbers, not pixels. */
+  /** Returns the state of the current view in numbers, for tests. */
   report: (() => unknown) | undefined;
   private readonly listeners = new Set<() => void>();
 
@@ -45,18 +45,18 @@ export class Store {
     this.selection = read(place.location.hash, FIRST);
     const back = (): void => {
       this.selection = read(place.location.hash, FIRST);
-      this.tell();
+      this.notify();
     };
     place.addEventListener("popstate", back);
     place.addEventListener("hashchange", back);
   }
 
-  /** Within another page, which scrolls with the wheel. */
+  /** Whether the page is a frame within another page, which the wheel scrolls. */
   get embedded(): boolean {
     return this.place === NOWHERE;
   }
 
-  /** how: "replace" for what is not worth a step back, as each letter of a search. */
+  /** how: "replace" for changes that need no step in the history, such as letters of a search. */
   select(patch: Partial<Selection>, how: "push" | "replace" = "push"): void {
     const after = chosen(this.selection, patch);
     const hash = write(after);
@@ -64,7 +64,7 @@ export class Store {
     this.selection = after;
     if (how === "push") this.place.history.pushState(null, "", hash);
     else this.place.history.replaceState(null, "", hash);
-    this.tell();
+    this.notify();
   }
 
   subscribe(listener: () => void): () => void {
@@ -72,7 +72,7 @@ export class Store {
     return () => this.listeners.delete(listener);
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of [...this.listeners]) listener();
   }
 

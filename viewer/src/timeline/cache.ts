@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** Answers about ranges of time, kept as tiles, so that what was seen once is drawn at once when one zooms or pans, and each
- * question is asked once. A tile of level l is one of 2^l equal parts of the whole run; each has TILE columns. */
+/** A cache of answers for ranges of time, kept as tiles, so that zooming and panning draw known tiles at once and no query is sent twice. A
+ * tile of level l is one of 2^l equal parts of the run, with TILE columns. */
 import type { Span } from "../data/timescale";
 import { length } from "../data/timescale";
 
 export const TILE = 1024; // columns of a tile
-const FINEST = 44; // level; a run of an hour then has columns of 0.2 ns
-const DEEPER = 3; // so many levels below a tile that is missing are looked at for what can stand for it
+const MAX_LEVEL = 44; // finest level; a run of an hour then has columns of 0.2 ns
+const SEARCH_DEPTH = 3; // levels below a missing tile that are searched for replacements
 
 export interface TileKey {
-  group: string; // what the tile is about: rows, a location, a counter
+  group: string; // contents of the tile: rows, a location, a counter
   level: number;
   index: number;
 }
-/** A tile to be drawn between begin and end, which may be less than it covers. */
+/** A tile to draw between begin and end, which may be only a part of it. */
 export interface Piece<T> {
   value: T;
   level: number;
   begin: number;
   end: number;
-  exact: boolean; // of the level that was asked for, or as good as it
+  exact: boolean; // the tile is of the requested level, or as detailed
 }
 export interface Asked<T> {
-  pieces: Piece<T>[]; // in the order of painting: what comes later covers what came before
-  complete: boolean; // each column comes from a tile of the level asked for
+  pieces: Piece<T>[]; // in drawing order: later ones cover earlier ones
+  complete: boolean; // all columns are from tiles of the requested level
 }
-/** left: nobody waits for it any more. */
+/** left: aborted when the tile is not needed any more. */
 type Fetch<T> = (key: TileKey, span: Span, left: AbortSignal) => Promise<T>;
 interface Options<T> {
   bytes?: (value: T) => number;
-  limit?: number; // bytes kept
-  flights?: number; // questions under way at once
-  enough?: (value: T) => boolean; // a finer tile would not tell more
-  landed?: () => void; // something came: draw again
+  limit?: number; // bytes of cached tiles
+  flights?: number; // maximum of outstanding queries
+  enough?: (value: T) => boolean; // returns whether a finer tile would have no more detail
+  landed?: () => void; // called when a tile has arrived: the picture must be drawn again
 }
 interface Kept<T> {
   key: TileKey;
@@ -41,10 +41,10 @@ interface Kept<T> {
   used: number;
 }
 
-/** The level at which a column is not wider than a pixel. */
+/** The level whose columns are not wider than a pixel. */
 export function levelFor(whole: Span, span: Span, width: number): number {
   const least = (length(whole) / Math.max(length(span), 1e-12)) * (Math.max(width, 1) / TILE);
-  return Math.min(Math.max(Math.ceil(Math.log2(least) - 1e-9), 0), FINEST);
+  return Math.min(Math.max(Math.ceil(Math.log2(least) - 1e-9), 0), MAX_LEVEL);
 }
 
 export function tileSpan(whole: Span, level: number, index: number): Span {
@@ -52,7 +52,7 @@ export function tileSpan(whole: Span, level: number, index: number): Span {
   return { begin: whole.begin + index * part, end: index + 1 === 2 ** level ? whole.end : whole.begin + (index + 1) * part };
 }
 
-/** First and last index of the tiles that the span touches. */
+/** First and last index of the tiles that overlap the span. */
 export function tilesIn(whole: Span, span: Span, level: number): [number, number] {
   const part = length(whole) / 2 ** level;
   const most = 2 ** level - 1;
@@ -80,8 +80,8 @@ export class TimelineCache<T> {
     private readonly options: Options<T> = {},
   ) {}
 
-  /** What there is for these groups; what is missing is asked for, and what only earlier pictures lacked is not waited for. Called for
-   * each picture, with everything that it needs. */
+  /** The known tiles of these groups. Queries missing tiles, and cancels queries for tiles that only earlier pictures needed. Called for
+   * each picture with all groups that it needs. */
   want(groups: readonly string[], span: Span, width: number): Map<string, Asked<T>> {
     this.clock++;
     const level = levelFor(this.whole, span, width);
@@ -110,7 +110,7 @@ export class TimelineCache<T> {
     return found;
   }
 
-  /** What went wrong with tiles of the last picture; empty: nothing. */
+  /** The error of a tile in the last picture; "": none. */
   get problem(): string {
     for (const key of this.wanted) {
       const text = this.failed.get(key);
@@ -128,14 +128,14 @@ export class TimelineCache<T> {
   retry(): void {
     this.failed.clear();
   }
-  /** Nobody looks any more. */
+  /** Cancels all queries. */
   close(): void {
     this.queue = [];
     this.wanted.clear();
     this.leave();
   }
 
-  /** The questions under way about tiles that are not wanted are taken back, so that they keep no others waiting. */
+  /** Cancels outstanding queries for tiles that are not needed, so they do not delay others. */
   private leave(): void {
     for (const [id, flight] of this.flying) {
       if (this.wanted.has(id)) continue;
@@ -150,7 +150,7 @@ export class TimelineCache<T> {
     return kept?.value;
   }
 
-  /** The nearest tile above, itself included, that covers the place. */
+  /** The finest known tile that covers this one, or this one. */
   private above(key: TileKey): { value: T; level: number } | undefined {
     for (let level = key.level; level >= 0; level--) {
       const value = this.look({ group: key.group, level, index: Math.floor(key.index / 2 ** (key.level - level)) });
@@ -170,7 +170,7 @@ export class TimelineCache<T> {
     const exact = !this.lacks(key);
     if (found) asked.pieces.push({ value: found.value, level: found.level, ...place, exact });
     if (exact) return;
-    for (let down = 1; down <= DEEPER; down++)
+    for (let down = 1; down <= SEARCH_DEPTH; down++)
       for (let i = 0; i < 2 ** down; i++) {
         const below = { group: key.group, level: key.level + down, index: key.index * 2 ** down + i };
         const value = this.look(below);
@@ -206,7 +206,7 @@ export class TimelineCache<T> {
     if (this.bytes <= (this.options.limit ?? 64e6)) return;
     const old = [...this.kept.entries()].sort(([, a], [, b]) => a.used - b.used);
     for (const [id, kept] of old) {
-      // what the last picture used stays; level 0 stands for everything
+      // keep tiles of the last picture, and level 0, which can replace all others
       if (this.bytes <= (this.options.limit ?? 64e6) * 0.75 || kept.used >= this.clock) break;
       if (kept.key.level === 0) continue;
       this.bytes -= kept.bytes;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts above the rows of a time line: of the program's counters, a step for each value, in all threads that set it; and of metrics, how fast they
-// grow in each thread.
+// Charts above the rows of a timeline: values of the program's counters over all threads that set them, and growth of metrics in each
+// thread.
 import type { Picture } from "./picture";
 import type { Columns } from "../data/columns";
-import { type Curve, MOST, evened, metricCurves } from "../data/curves";
+import { type Curve, MAX_CURVES, evened, metricCurves } from "../data/curves";
 import type { Facts, Metric } from "../data/facts";
 import { setFont, write } from "../draw/ink";
 import type { Asked } from "./cache";
@@ -11,9 +11,9 @@ import type { Span } from "../data/timescale";
 import { amount } from "../data/units";
 import { amountOf, rateOf } from "../data/weight";
 
-export const CHART = 38; // px; of one counter
-export const CHARTS = 6; // that are shown; more would leave no room for rows
-const PARTS = 512; // of a tile, of which each has its growth
+export const CHART = 38; // px; height of a chart
+export const CHARTS = 6; // maximum of charts, to leave space for rows
+const PARTS = 512; // parts of a tile, each with its growth
 
 export interface Point {
   at: number;
@@ -26,12 +26,12 @@ export interface Series {
   title: string;
   kind: "counter" | "metric";
   show: (value: number) => string;
-  of: Map<number, Point[]>; // by location, in the order of time
+  of: Map<number, Point[]>; // by location, in order of time
   low: number;
   high: number;
 }
 
-/** What the tiles say of each counter: by name, and of its values the least and the largest in the span. */
+/** The series of the counters in the tiles, by name, with the smallest and largest value in the span. */
 export function seriesOf(asked: Asked<Columns<"counters">> | undefined, span: Span): Series[] {
   const found = new Map<string, Series>();
   for (const piece of asked?.pieces ?? []) {
@@ -46,7 +46,7 @@ export function seriesOf(asked: Asked<Columns<"counters">> | undefined, span: Sp
       if (!series) found.set(name, (series = { name, title: `counter ${name}`, kind: "counter", show: (value) => amount(value, ""), of: new Map(), low: 0, high: 0 }));
       let points = series.of.get(location[i]!);
       if (!points) series.of.set(location[i]!, (points = []));
-      // the first row of a tile is the last one before it, which the tile before has told
+      // the first row of a tile repeats the last one before it, which is known from the previous tile
       if (points.length && points[points.length - 1]!.at >= at[i]!) continue;
       points.push({ at: at[i]!, min: min[i]!, max: max[i]!, mean: mean[i]! });
       if (at[i]! > span.end) continue;
@@ -57,7 +57,7 @@ export function seriesOf(asked: Asked<Columns<"counters">> | undefined, span: Sp
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** A point for each reading of a level; for each part of a tile what a metric grew by per second. */
+/** The points of a curve: of a level its readings, of a growing metric the growth per second in each part of the tile. */
 function pointsOf(curve: Curve, metric: Metric, tile: Span): Point[] {
   const point = (at: number, mean: number): Point => ({ at, min: mean, max: mean, mean });
   if (metric.level) return Array.from(curve.at, (at, i) => point(at, curve.value[i]!));
@@ -78,12 +78,12 @@ function addPoints(series: Series, location: number, points: readonly Point[], s
   }
 }
 
-/** What the tiles say of the metrics of which something was counted. */
+/** The series of the metrics in the tiles that have values. */
 export function metricSeries(asked: Asked<Columns<"metrics">> | undefined, span: Span, facts: Facts): Series[] {
   const pieces = (asked?.pieces ?? []).filter(
     (piece) => piece.exact || !asked!.pieces.some((other) => other !== piece && other.begin <= piece.begin && other.end >= piece.end),
   );
-  const all = facts.locations.length > MOST ? (facts.metrics.length ? ", all threads" : "") : "";
+  const all = facts.locations.length > MAX_CURVES ? (facts.metrics.length ? ", all threads" : "") : "";
   const found = facts.metrics.map((metric, index) => {
     const show = (value: number): string => (metric.level ? amountOf(metric, value) : rateOf(metric, value));
     const title = metric.level ? metric.name : metric.unit === "s" ? `${metric.name}, s per second` : `${metric.name} per second`;
@@ -96,7 +96,7 @@ export function metricSeries(asked: Asked<Columns<"metrics">> | undefined, span:
   return found.filter((series) => series.of.size > 0);
 }
 
-/** The last value at or before a moment; undefined: there was none. */
+/** The last value at or before a time; undefined: none. */
 export function valueAt(points: readonly Point[], moment: number): Point | undefined {
   let low = 0;
   let high = points.length;
@@ -108,7 +108,7 @@ export function valueAt(points: readonly Point[], moment: number): Point | undef
   return points[low - 1];
 }
 
-/** One shape for each thread: there are as many points as pixels. */
+/** Draws one path for each thread, as there are as many points as pixels. */
 function paintShapes(p: Picture, series: Series, y: (value: number) => number): void {
   const { pen, scale } = p;
   for (const points of series.of.values()) {
@@ -158,7 +158,7 @@ function paintSeries(p: Picture, series: Series, top: number): void {
   }
 }
 
-/** One chart below the other from y on, with their names and largest values at the left. */
+/** Draws the charts from y downwards, with names and largest values at the left. */
 export function paintCharts(p: Picture, all: readonly Series[], y: number): void {
   const { pen, inks } = p;
   const shown = all.slice(0, CHARTS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What part of the run and which rows a time line shows, and how pointer and keyboard change that.
+// The visible range of time and the rows of a timeline, and how pointer and keyboard change them.
 import type { Facts } from "../data/facts";
 import { CHART, CHARTS, type Series } from "./charts";
 import { BLOCK, LANE, Layout, listRows, type Row, type Shown, type Task, threadsAtFirst } from "../data/rows";
@@ -9,11 +9,11 @@ import { type Asked } from "./cache";
 import type { Overview, Stack, Steps } from "./data";
 import { length, pan, range, Scale, type Span, zoom } from "../data/timescale";
 
-const LANES = 14; // depths of an open row
+const LANES = 14; // maximum of levels in an open row
 
 export interface Focus {
   row: number;
-  lane: number; // -1: the row's own line
+  lane: number; // -1: the row's first line
   time: number;
 }
 export type Zone = "mini" | "ruler" | "charts" | "gutter" | "rows";
@@ -24,7 +24,7 @@ export interface Hit extends Focus {
 }
 export type Drag = { kind: "pan"; span: Span; scroll: number } | { kind: "range"; from: number; to: number } | { kind: "mini" };
 
-/** What the pictures' questions were answered with. */
+/** The answers for the current picture. */
 export interface Answers {
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
@@ -34,7 +34,7 @@ export interface Answers {
 export class Control {
   span: Span;
   scroll = 0;
-  readonly opened = new Set<string>(); // these three are changed here alone, since rows depend on them
+  readonly opened = new Set<string>(); // these three are only changed by this class, which then updates the rows
   readonly threads = new Set<number>();
   readonly tasksOf = new Set<number>();
   focus: Focus | undefined;
@@ -45,14 +45,14 @@ export class Control {
   left = 196;
   series: Series[] = []; // counters
   answers: Answers = { overviews: new Map(), stacks: new Map(), steps: new Map() };
-  private deep = new Map<number, number>(); // depth of the calls in view, by location
-  private laid: { room: number; tasks: readonly Task[]; layout: Layout } | undefined; // undefined: other rows, or of another height
+  private deep = new Map<number, number>(); // depth of the visible calls by location
+  private laid: { room: number; tasks: readonly Task[]; layout: Layout } | undefined; // cached; undefined after a change of rows or height
 
   constructor(
     readonly facts: Facts,
     readonly data: TimelineData,
     public tasks: readonly Task[],
-    readonly single: number | undefined, // the one location that is shown, open
+    readonly single: number | undefined, // the only location to show, with its call stack
     first: Span | undefined,
   ) {
     const whole = data.whole;
@@ -62,7 +62,7 @@ export class Control {
     else if (facts.locations.length === 1) this.opened.add("l0");
   }
 
-  /** px; of the charts between ruler and rows. */
+  /** px; height of the charts between ruler and rows */
   get charts(): number {
     return Math.min(this.series.length, CHARTS) * CHART;
   }
@@ -89,14 +89,14 @@ export class Control {
     return layout;
   }
 
-  /** How many depths a row shows: one deep thread shall not fill the screen, if it is not what was asked for. */
+  /** Maximum of levels in an open row, so that a deep thread does not fill the screen unless it is the only one. */
   get most(): number {
     return this.single === undefined ? LANES : Number.POSITIVE_INFINITY;
   }
   depth(location: number): number {
     return this.deep.get(location) ?? 1;
   }
-  /** What there is for the picture: rows are as high as the calls in view need. */
+  /** Sets the answers for the picture: the height of rows depends on the depth of the visible calls. */
   answered(answers: Answers): void {
     this.answers = answers;
     for (const [location, asked] of answers.stacks)
@@ -108,7 +108,7 @@ export class Control {
     this.laid = undefined;
   }
 
-  /** The row in which a location is: its own, or where its threads are not shown, that of its process. */
+  /** The row of a location: its own, or if threads are hidden, that of its process. */
   rowOf(location: number): number {
     const rows = this.layout.rows;
     if (this.known?.rows !== rows) {
@@ -141,7 +141,7 @@ export class Control {
     return { ...at, zone: "rows", row, lane };
   }
 
-  /** What is at a place of a row: a call or several of them, or what ran longest there. */
+  /** The call, or calls, at a point of a row, or the function that ran longest there. */
   block(at: Focus): Block | undefined {
     const row = this.layout.rows[at.row];
     if (!row || at.lane < 0) return undefined;
@@ -195,7 +195,7 @@ export class Control {
     else this.zoomAt(Math.min(Math.max(this.scale.time(x - this.left), this.span.begin), this.span.end), Math.exp(Math.min(Math.max(dy, -200), 200) * 0.004));
   }
 
-  /** true: what is shown has changed. The range that was chosen is returned when the button is up. */
+  /** Returns the selected range when the button is released. Otherwise undefined. */
   dragTo(from: { x: number; y: number }, to: { x: number; y: number }, done: boolean, shift: boolean): Span | undefined {
     const start = this.hit(from.x, from.y);
     this.drag ??=
@@ -220,7 +220,7 @@ export class Control {
     return undefined;
   }
 
-  /** To the line above (-1) or below (1). */
+  /** Moves the focus up (-1) or down (1) by one line. */
   step(way: -1 | 1): void {
     const { layout } = this;
     const middle = (this.span.begin + this.span.end) / 2;
@@ -244,7 +244,7 @@ export class Control {
     this.reveal();
   }
 
-  /** To the call before or behind; elsewhere along the axis. */
+  /** Moves the focus to the previous or next call; in other rows along the time axis. */
   along(way: -1 | 1): void {
     const block = this.focus && this.block(this.focus);
     const row = this.focus && this.layout.rows[this.focus.row];
@@ -269,7 +269,7 @@ export class Control {
   }
 }
 
-/** The keys that change what is shown; false: another one. */
+/** Handles the keys that change the view; false: another key. */
 export function press(control: Control, key: string): boolean {
   const middle = control.focus && control.focus.time > control.span.begin && control.focus.time < control.span.end ? control.focus.time : (control.span.begin + control.span.end) / 2;
   switch (key) {

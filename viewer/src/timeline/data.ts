@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a time line asks for, and keeps: overviews of blocks of locations, call stacks of single ones, messages, markers.
+// The data of a timeline and its queries: overviews of blocks of locations, call stacks of locations, messages, markers.
 import { type Columns, NONE } from "../data/columns";
 import { metricParams } from "../data/curves";
 import type { Facts } from "../data/facts";
@@ -8,16 +8,16 @@ import type { Source } from "../data/source";
 import { type Asked, TILE, type TileKey, TimelineCache } from "./cache";
 import type { Span } from "../data/timescale";
 
-const MESSAGES = 2000; // of one tile; more are no picture
+const MESSAGES = 2000; // maximum in a tile; more are not readable
 
-/** A tile of the kind "overview": for each location and column the region that ran longest itself. */
+/** A tile of the kind "overview": for each location and column the region with the most exclusive time. */
 export class Overview {
   readonly region: Uint32Array;
-  readonly share: Uint8Array; // of the column's time, 0 to 255
+  readonly share: Uint8Array; // fraction of the column's time, 0 to 255
   readonly events: Uint32Array;
 
   constructor(
-    readonly first: number, // location
+    readonly first: number, // first location
     readonly rows: number,
     columns: Columns<"overview">,
   ) {
@@ -43,13 +43,13 @@ export class Overview {
   }
 }
 
-export const GROUPS = 22; // lines that the run in small has at most
-const COARSE = 256; // columns of it, where neighbours stand together
+export const GROUPS = 22; // maximum of rows in the overview of the whole run
+const COARSE = 256; // columns of the overview if several locations share a row
 
-/** The whole run in small: all locations, neighbours in one line where there are more than lines. */
+/** The overview of the whole run: all locations; adjacent ones share a row if there are more than GROUPS. */
 export interface Small {
   rows: number;
-  region: Uint32Array; // of each line, TILE columns
+  region: Uint32Array; // for each row TILE columns
   share: Uint8Array;
 }
 
@@ -66,7 +66,7 @@ export function smallOf(columns: Columns<"overview">, locations: number): Small 
   return small;
 }
 
-/** A tile of the kind "timeline": calls in the order of depth and begin, those of no width joined. */
+/** A tile of the kind "timeline": calls in the order of depth and begin; calls too narrow to draw are combined. */
 export class Stack {
   readonly begin: Float64Array;
   readonly end: Float64Array;
@@ -75,7 +75,7 @@ export class Stack {
   readonly busy: Float32Array;
   readonly exact: boolean;
   readonly lanes: number;
-  private readonly first: Uint32Array; // of each depth; and one more
+  private readonly first: Uint32Array; // first block of each depth, and the number of blocks
 
   constructor(columns: Columns<"timeline">) {
     this.begin = columns.get("begin");
@@ -94,7 +94,7 @@ export class Stack {
     return this.begin.length * 32;
   }
 
-  /** First block of a depth that ends after the moment, and the one behind the last that begins before another moment. */
+  /** The blocks of a depth between two times: first and after the last. */
   within(depth: number, begin: number, end: number): [number, number] {
     if (depth >= this.lanes) return [0, 0];
     return [this.search(this.end, depth, begin, true), this.search(this.begin, depth, end, false)];
@@ -111,7 +111,7 @@ export class Stack {
     return low;
   }
 
-  /** The block at a moment, or one that is no further away than `near`; -1: none. */
+  /** The block at a time, or one within `near` seconds; -1: none. */
   at(depth: number, moment: number, near = 0): number {
     const [from, to] = this.within(depth, moment - near, moment + near);
     let best = -1;
@@ -124,7 +124,7 @@ export class Stack {
   }
 }
 
-/** A tile of the kind "steps": when tasks ran, by task and begin; several where each alone is too narrow. */
+/** A tile of the kind "steps": the time in which tasks ran, by task and begin; steps too narrow to draw are combined. */
 export class Steps {
   readonly begin: Float64Array;
   readonly end: Float64Array;
@@ -143,7 +143,7 @@ export class Steps {
     return this.task.length * 28 + 100;
   }
 
-  /** The rows of a task: the first, and the one behind the last. */
+  /** The rows of a task: first and after the last. */
   of(task: number): [number, number] {
     return [this.search(task), this.search(task + 1)];
   }
@@ -167,7 +167,7 @@ export interface Ran {
   busy: number;
 }
 
-/** What a task did at a moment; near: s that it may be away. undefined: it waited, or is not known. */
+/** The step of a task at a time, or within `near` seconds; undefined: it waited or is unknown. */
 export function stepAt(asked: Asked<Steps> | undefined, task: number, moment: number, near: number): Ran | undefined {
   for (const { value: s } of asked?.pieces ?? []) {
     const [first, last] = s.of(task);
@@ -183,7 +183,7 @@ export interface Marker {
   text: string;
 }
 
-/** Parameters of a question about a tile. The whole run is asked for without begin and end, which is how a file holds it. */
+/** The parameters for a tile. The whole run has neither begin nor end, as in the queries of the one-file page. */
 function tileParams(key: TileKey, span: Span): Partial<Span> {
   return key.level === 0 ? {} : { begin: span.begin, end: span.end };
 }
@@ -194,7 +194,7 @@ export class TimelineData {
   readonly stacks: TimelineCache<Stack>;
   readonly messages: TimelineCache<Columns<"messages">>;
   readonly counters: TimelineCache<Columns<"counters">>;
-  readonly steps: TimelineCache<Steps>; // of blocks of tasks
+  readonly steps: TimelineCache<Steps>; // by blocks of tasks
   readonly metrics: TimelineCache<Columns<"metrics">>;
   markers: Marker[] = [];
   small: Small | undefined;
@@ -243,7 +243,7 @@ export class TimelineData {
         this.small = smallOf(columns, n);
         landed();
       },
-      () => undefined, // the rows ask for the same, and tell what is wrong
+      () => undefined, // the rows send the same queries and report errors
     );
   }
 
@@ -290,7 +290,7 @@ export class TimelineData {
         this.markers = Array.from(columns.get("time"), (time, i) => ({ location: location[i]!, time, text: texts[i] ?? "" }));
         landed();
       },
-      () => undefined, // a file without them shows none
+      () => undefined, // a file without markers shows none
     );
   }
 }
@@ -300,10 +300,10 @@ export interface Block {
   end: number;
   region: number;
   calls: number;
-  busy: number; // share of it that is covered by calls
+  busy: number; // fraction that is covered by calls
 }
 
-/** The block of a call stack at a moment and depth; near: s that it may be away. */
+/** The block at a time and depth, or within `near` seconds. */
 export function blockAt(asked: Asked<Stack> | undefined, depth: number, moment: number, near: number): Block | undefined {
   for (const piece of [...(asked?.pieces ?? [])].reverse()) {
     if (moment < piece.begin || moment > piece.end) continue;
@@ -315,7 +315,7 @@ export function blockAt(asked: Asked<Stack> | undefined, depth: number, moment: 
   return undefined;
 }
 
-/** How deep the calls are that a range of time shows. */
+/** The depth of the calls in a range of time. */
 export function depthIn(asked: Asked<Stack> | undefined, span: Span): number {
   let deepest = 0;
   for (const piece of asked?.pieces ?? []) {
@@ -331,7 +331,7 @@ export function depthIn(asked: Asked<Stack> | undefined, span: Span): number {
   return deepest;
 }
 
-/** Regions from the outermost call to the one at a depth; undefined where a block is of several calls and so tells no path. */
+/** The regions from the outermost call to a block; undefined if a combined block is on the path. */
 export function pathAt(asked: Asked<Stack> | undefined, depth: number, block: Block): number[] | undefined {
   const path: number[] = [];
   if (block.calls !== 1) return undefined;
@@ -344,7 +344,7 @@ export function pathAt(asked: Asked<Stack> | undefined, depth: number, block: Bl
   return [...path, block.region];
 }
 
-/** The block before (-1) or behind (1) one in the same lane; undefined: there is none among what is known. */
+/** The previous (-1) or next (1) block of the same depth; undefined: none is known. */
 export function neighbour(asked: Asked<Stack> | undefined, depth: number, block: Block, way: -1 | 1): Block | undefined {
   let best: Block | undefined;
   for (const { value: s } of asked?.pieces ?? []) {
@@ -368,7 +368,7 @@ export interface Cell {
   end: number;
 }
 
-/** What the overview says of a location at a moment. */
+/** The cell of the overview for a location and a time. */
 export function cellAt(asked: Asked<Overview> | undefined, location: number, moment: number, whole: Span): Cell | undefined {
   for (const piece of [...(asked?.pieces ?? [])].reverse()) {
     if (moment < piece.begin || moment > piece.end) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Below a time line: what is under the pointer or has the focus, and what the selected range consists of.
+// Below a timeline: details of the element at the pointer or focus, and the functions of the selected range.
 import type { Drawn } from "./picture";
 import type { ComponentChildren } from "preact";
 import { NONE } from "../data/columns";
@@ -15,7 +15,7 @@ import { length, moment } from "../data/timescale";
 import { bytes, count, percent, time } from "../data/units";
 import type { Shown } from "./picture";
 
-const COUNTED = 12; // threads whose value of a counter is told
+const COUNTED = 12; // maximum of threads whose counter value is shown
 const TOP = 5; // functions of the selected range that are named
 
 function place(control: Control, at: number): string {
@@ -45,7 +45,7 @@ function ofTask(control: Control, index: number, at: Focus): Shown {
   };
 }
 
-/** What is at a place, in words; undefined: nothing is there. */
+/** The description of a point; undefined: nothing is there. */
 export function describe(control: Control, facts: Facts, regions: Regions, at: Focus): Shown | undefined {
   const row = control.layout.rows[at.row];
   if (!row) return undefined;
@@ -84,7 +84,7 @@ export function describe(control: Control, facts: Facts, regions: Regions, at: F
   };
 }
 
-/** The counter's value in each of the threads that set it. */
+/** The counter's value in each thread that sets it. */
 export function ofCounter(control: Control, facts: Facts, series: Series, at: number): Shown {
   const pairs: [string, string][] = [["at", place(control, at)]];
   for (const [location, points] of series.of) {
@@ -109,7 +109,7 @@ export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown
   };
 }
 
-/** The functions with most exclusive time in the selected range; the other views show the same range. */
+/** The functions with the most exclusive time in the selected range, which is also that of the other views. */
 function InRange({ regions }: { regions: Regions }) {
   const store = useStore();
   const selection = useSelection();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paints the rows of a time line: what each location did, the call stacks of open rows, messages, markers, the selected range.
+// Draws the rows of a timeline: functions of each location, call stacks of open rows, messages, markers, selected range.
 import { NONE } from "../data/columns";
 import { setFont, write } from "../draw/ink";
 import { blend } from "../draw/raster";
@@ -7,9 +7,9 @@ import { LANE, PAD, type Row, type Task } from "../data/rows";
 import { TILE } from "./cache";
 import type { Drawn, Picture } from "./picture";
 
-const LABEL = 34; // px; a narrower box has no name
-const LINES = 3000; // messages that are drawn; more are no picture
-const ARROWS = 250; // messages that are drawn with a head
+const LABEL = 34; // px; narrower boxes have no label
+const LINES = 3000; // messages to draw; more are not readable
+const ARROWS = 250; // messages up to which arrow heads are drawn
 
 interface Label {
   x0: number;
@@ -19,7 +19,7 @@ interface Label {
   calls: number;
 }
 
-/** The part of the picture in which rows are, as a clip. */
+/** Calls paint() with a clip of the rows' area. */
 function inRows(p: Picture, paint: () => void): void {
   p.pen.save();
   p.pen.beginPath();
@@ -55,7 +55,7 @@ function ratioOf(p: Picture): number {
   return p.raster.width / Math.max(p.width - p.left, 1);
 }
 
-/** One location's overview into a line of pixels, and the names that there is room for. */
+/** Fills a line of pixels with a location's overview, and collects the labels that fit. */
 function fillOverview(p: Picture, line: Line, at: number, labels: Label[]): void {
   const { palette, raster } = p;
   const ratio = ratioOf(p);
@@ -63,7 +63,7 @@ function fillOverview(p: Picture, line: Line, at: number, labels: Label[]): void
   for (const piece of p.overviews.get(p.blockOf(line.row.location))?.pieces ?? []) {
     const from = Math.max(Math.floor(p.scale.x(piece.begin) * ratio), 0);
     const to = Math.min(Math.ceil(p.scale.x(piece.end) * ratio), raster.width);
-    const columns = 2 ** piece.level * TILE; // of the whole run
+    const columns = 2 ** piece.level * TILE; // columns of the whole run
     const tile = Math.floor(((piece.begin + piece.end) / 2 - p.whole.begin) / (part / 2 ** piece.level));
     const row = (line.row.location - piece.value.first) * TILE;
     let since = from;
@@ -88,7 +88,7 @@ function note(labels: Label[], x0: number, x1: number, y: number, region: number
   else if (x1 - x0 >= LABEL / 2) labels.push({ x0, x1, y, region, calls });
 }
 
-/** One depth of a call stack. A box that is wide enough ends a pixel early, so that one sees where the next begins. */
+/** Fills a line of pixels with a depth of a call stack. A box of sufficient width ends a pixel early to separate it from the next. */
 function fillLane(p: Picture, line: Line, at: number, labels: Map<string, Label>): void {
   const { palette, raster, scale } = p;
   const ratio = ratioOf(p);
@@ -146,7 +146,7 @@ function paintTask(p: Picture, row: Row, y: number): void {
   pen.strokeRect(x(task.begin) + 0.5, y + 3.5, Math.max(wide - 1, 0.5), p.layout.row - 7);
 }
 
-/** When it ran: each step as long as it was, and what is narrower together, paler the less of its width it fills. */
+/** Draws the steps of a task. Steps narrower than a pixel are combined, paler the less of the pixel they fill. */
 function paintSteps(p: Picture, task: Task, y: number): void {
   const { pen, scale } = p;
   pen.fillStyle = p.inks.accent;
@@ -183,7 +183,7 @@ function paintMarkers(p: Picture): void {
   }
 }
 
-/** The messages that are seen, as lines; and how many are not among them. */
+/** The visible messages as lines, and the number of messages that are not drawn. */
 export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
   const lines: Drawn[] = [];
   const seen = new Set<string>();
@@ -194,7 +194,7 @@ export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
     const [from, to, sent, received] = [c.get("from"), c.get("to"), c.get("sent"), c.get("received")];
     const [bytes, tag] = [c.get("bytes"), c.get("tag")];
     for (let i = 0; i < from.length; i++) {
-      if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue; // one without a receive stays
+      if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue; // keep messages without receive
       const a = p.rowOf(from[i]!);
       const b = p.rowOf(to[i]!);
       if (a < 0 || b < 0 || (a === b && from[i] !== to[i])) continue;
@@ -202,12 +202,12 @@ export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
       const y1 = p.top + p.layout.tops[b]! - p.scroll + p.layout.row / 2;
       if (Math.max(y0, y1) < p.top || Math.min(y0, y1) > p.height) continue;
       const key = `${from[i]} ${to[i]} ${sent[i]} ${received[i]} ${tag[i]}`;
-      if (piece.level > 0 && seen.has(key)) continue; // in two tiles
+      if (piece.level > 0 && seen.has(key)) continue; // the message is also in the previous tile
       seen.add(key);
       lines.push({
         x0: p.left + p.scale.x(sent[i]!),
         y0,
-        // without a receive it is a short stroke where it was sent
+        // a message without receive is a short line at the sender
         x1: Number.isNaN(received[i]!) ? p.left + p.scale.x(sent[i]!) + 6 : p.left + p.scale.x(received[i]!),
         y1: Number.isNaN(received[i]!) ? y0 : y1,
         from: from[i]!,
@@ -245,7 +245,7 @@ function paintMessages(p: Picture, lines: readonly Drawn[]): void {
   pen.globalAlpha = 1;
 }
 
-/** What is outside the selected range fades, but for the names. */
+/** Fades everything outside of the selected range except names. */
 function veil(p: Picture): void {
   if (!p.range) return;
   const { pen, scale } = p;
@@ -268,7 +268,7 @@ function paintEnds(p: Picture): void {
     p.pen.fillRect(Math.round(p.left + p.scale.x(time)) + by, p.top, 1, p.height - p.top);
 }
 
-/** All rows. What it returns is what of the messages can be seen. */
+/** Draws all rows. Returns the messages as messageLines(). */
 export function paintRows(p: Picture): { lines: Drawn[]; hidden: number } {
   const { pen, raster, inks } = p;
   const lines = linesOf(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paints what stands around the rows of a time line: the whole run in small, the ruler, the names of the rows.
+// Draws the surroundings of the rows: overview of the whole run, ruler, names of rows.
 import type { Picture } from "./picture";
 import { NONE } from "../data/columns";
 import { blend, Raster } from "../draw/raster";
@@ -7,13 +7,13 @@ import { measure, setFont, write } from "../draw/ink";
 import { TILE } from "./cache";
 import { length, type Span } from "../data/timescale";
 
-export const MINI = 26; // px; of the run in small
+export const MINI = 26; // px; height of the overview
 export const RULER = 22;
 export const INDENT = 14;
-const NAME_AT = 20; // px from the left, behind the triangle
+const NAME_AT = 20; // px; x of names, after the triangle
 
 const small = new Raster();
-let painted: { tile: unknown; palette: unknown } | undefined; // what is in it
+let painted: { tile: unknown; palette: unknown } | undefined; // contents of the raster
 
 function fillSmall(p: Picture, tile: NonNullable<Picture["small"]>): void {
   if (painted?.tile === tile && painted.palette === p.palette) return;
@@ -26,7 +26,7 @@ function fillSmall(p: Picture, tile: NonNullable<Picture["small"]>): void {
   small.end();
 }
 
-/** All locations, neighbours in one line where there are many; above it what part of the run is in view, and the selected range. */
+/** Draws the overview; above it the visible part of the run, and the selected range. */
 export function paintMini(p: Picture): void {
   const { pen, inks } = p;
   const wide = p.width - p.left;
@@ -89,7 +89,7 @@ export function paintRuler(p: Picture, y: number, pointer: number | undefined): 
   }
 }
 
-/** Lines of the ruler's marks through all rows. */
+/** Draws vertical lines at the ruler's marks through all rows. */
 export function paintGrid(p: Picture): void {
   p.pen.fillStyle = p.inks.line;
   p.pen.globalAlpha = 0.35;
@@ -99,12 +99,12 @@ export function paintGrid(p: Picture): void {
 
 export interface Gutter {
   opened: ReadonlySet<string>;
-  focus: number; // row
+  focus: number; // row with the focus
   selected: (row: number) => boolean;
   openable: (row: number) => boolean;
-  threads: (process: number) => boolean; // shown
+  threads: (process: number) => boolean; // whether the threads of a process are shown
   tasks: (process: number) => boolean;
-  deeper: (row: number) => number; // depths that an open row does not show
+  deeper: (row: number) => number; // levels of an open row that are not shown
 }
 
 export interface More {
@@ -116,7 +116,7 @@ export interface More {
 
 const SHORT = { threads: "thr", tasks: "tsk" };
 
-/** "+3 threads" of a process' first row, and where it is: shows and hides them. "+3 thr" where the row's name has no room else. */
+/** The labels such as "+3 threads" in the first row of a process, which show and hide threads and tasks; "+3 thr" if there is less space. */
 export function moreOf(p: Picture, row: number, g: Pick<Gutter, "threads" | "tasks">): More[] {
   const { main, threads, tasks, process, label } = p.layout.rows[row]!;
   if (!main) return [];
@@ -198,7 +198,7 @@ export function paintGutter(p: Picture, g: Gutter): void {
   pen.restore();
 }
 
-/** A frame around what has the keyboard's focus or the pointer. */
+/** Draws a frame around the element with focus or pointer. */
 export function paintFrame(p: Picture, box: { x: number; y: number; width: number; height: number }, strong: boolean): void {
   const { pen, inks } = p;
   pen.save();
@@ -211,7 +211,7 @@ export function paintFrame(p: Picture, box: { x: number; y: number; width: numbe
   pen.restore();
 }
 
-/** Where a moment of the small picture is. */
+/** The time at an x of the overview. */
 export function miniTime(x: number, left: number, width: number, whole: Span): number {
   return whole.begin + (Math.min(Math.max(x - left, 0), width) / Math.max(width, 1)) * length(whole);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a timeline draws, as types that its painters share.
+// The types that the drawing functions of a timeline share.
 import type { Columns } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import type { Layout, Task } from "../data/rows";
@@ -10,7 +10,7 @@ import type { Palette, Raster } from "../draw/raster";
 import type { Asked } from "./cache";
 import type { Marker, Overview, Small, Stack, Steps } from "./data";
 
-/** Everything that a picture shows. y counts from the top of the canvas. */
+/** All data of a picture. y is relative to the top of the canvas. */
 export interface Picture {
   pen: CanvasRenderingContext2D;
   inks: Inks;
@@ -22,14 +22,14 @@ export interface Picture {
   marks: Ruler; // of the scale
   whole: Span;
   left: number;
-  top: number; // where rows begin
+  top: number; // y of the first row
   width: number;
   height: number;
   layout: Layout;
   scroll: number;
   tasks: readonly Task[];
-  small: Small | undefined; // the whole run
-  bands: Bands | undefined; // in the place of the overviews
+  small: Small | undefined; // overview of the whole run
+  bands: Bands | undefined; // replaces the overviews of rows
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
@@ -41,7 +41,7 @@ export interface Picture {
   blockOf: (location: number) => string;
 }
 
-/** A message, drawn from (x0, y0) to (x1, y1). */
+/** A message as a line from (x0, y0) to (x1, y1). */
 export interface Drawn {
   x0: number;
   y0: number;
@@ -55,33 +55,33 @@ export interface Drawn {
   tag: number;
 }
 
-/** What the details below a timeline say about a place. */
+/** The details of a point, shown below a timeline. */
 export interface Shown {
   title: string;
   pairs: [string, string][];
 }
 
-/** What rows of a timeline show instead of the functions that ran longest. */
+/** Bands that replace the overviews of functions in the rows of a timeline. */
 export interface Bands {
-  /** Lines of pixels that a row consists of, from its top. */
+  /** Number of pixel lines in a row. */
   readonly lines: number;
-  /** Asks for what a picture of these locations needs. */
+  /** Queries the data for a picture of these locations. */
   want(locations: readonly number[], span: Span, width: number): void;
-  /** Fills the raster's lines of a location, of which the first begins at a pixel. */
+  /** Fills the raster's lines of a location; `at` is the first line. */
   fill(p: Picture, location: number, at: number): void;
-  /** What is in a location at a moment, in words. */
+  /** The description of a location at a time. */
   describe(location: number, moment: number, pixel: number): Shown | undefined;
-  /** The call path there, outermost first; undefined: none is known. */
+  /** The call path at a point, outermost function first; undefined: unknown. */
   path(location: number, moment: number): number[] | undefined;
   readonly busy: boolean;
-  /** Everything that the last picture needs is there. */
+  /** Whether all data for the last picture have arrived. */
   readonly complete: boolean;
-  /** A sentence; empty: nothing is wrong. */
+  /** An error message; "": none. */
   readonly problem: string;
-  /** For tests. */
+  /** Data for tests. */
   report(): unknown;
   close(): void;
 }
 
-/** landed: something came, so that the picture is to be drawn again. */
+/** landed: called when data have arrived, so that the picture must be drawn again. */
 export type MakeBands = (source: Source, facts: Facts, regions: Regions, whole: Span, landed: () => void) => Bands;

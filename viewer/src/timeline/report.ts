@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a time line shows, in numbers, for tests.
+// The contents of a timeline as numbers, for tests.
 import type { Sight } from "./sight";
 import { NONE } from "../data/columns";
 import { BLOCK } from "../data/rows";
@@ -7,7 +7,7 @@ import type { Selection } from "../state/store";
 import { TILE } from "./cache";
 import { MINI, RULER } from "./head";
 
-const MOST = 5000; // calls that are told
+const MAX_CALLS = 5000; // maximum of reported calls
 
 function blocks(sight: Sight): unknown[] {
   const { control, regions } = sight;
@@ -16,13 +16,13 @@ function blocks(sight: Sight): unknown[] {
     for (const { value: s, begin, end } of asked.pieces)
       for (let depth = 0; depth < s.lanes; depth++) {
         const [first, last] = s.within(depth, begin, end);
-        for (let i = first; i < last && found.length < MOST; i++)
+        for (let i = first; i < last && found.length < MAX_CALLS; i++)
           found.push({ location: Number(location), begin: s.begin[i], end: s.end[i], depth, region: regions.names[s.region[i]!], calls: s.calls[i] });
       }
   return found;
 }
 
-/** Time in which each region ran longest, by location: what the coloured lines show. */
+/** Time of the longest running regions by location, as the coloured lines show it. */
 function dominance(sight: Sight): Record<string, Record<string, number>> {
   const { control, regions } = sight;
   const found: Record<string, Record<string, number>> = {};
@@ -48,7 +48,7 @@ function seriesOf({ control }: Sight, kind: string): unknown {
   return Object.fromEntries(series.map((one) => [one.name, Object.fromEntries(one.of)]));
 }
 
-/** When the tasks ran whose rows are shown, by their name. */
+/** The steps of the visible tasks by name. */
 function stepsOf(sight: Sight): Record<string, number[][]> {
   const { control } = sight;
   const found: Record<string, number[][]> = {};
@@ -61,7 +61,7 @@ function stepsOf(sight: Sight): Record<string, number[][]> {
   return found;
 }
 
-/** Of each line of the run in small the share of its time that the regions shown have. */
+/** For each row of the overview the fraction of the time with a region. */
 function smallest({ control }: Sight): number[] {
   const { small } = control.data;
   return Array.from({ length: small?.rows ?? 0 }, (_, row) => small!.share.subarray(row * TILE, (row + 1) * TILE).reduce((sum, share) => sum + share, 0) / 255 / TILE);
@@ -87,7 +87,7 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     })),
     small: smallest(sight),
     left: control.left,
-    ruler: MINI + RULER / 2, // y of its middle
+    ruler: MINI + RULER / 2, // y of the overview's middle
     top: control.top,
     width: control.width,
     scroll: control.scroll,

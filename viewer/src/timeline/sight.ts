@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a timeline on the screen.
+// The current state of a timeline.
 import type { Facts, Regions } from "../data/facts";
 import type { Raster } from "../draw/raster";
 import type { Control } from "./control";
@@ -12,6 +12,6 @@ export interface Sight {
   bands: Bands | undefined;
   raster: Raster;
   last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
-  stale: boolean; // something came since the last picture
+  stale: boolean; // data have arrived since the last picture
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kind "states" says: what threads did over time, as samples have found them, as bands of a time line.
+// The answer of the kind "states": states of threads over time from samples, as bands of a timeline.
 import type { Bands, Picture, Shown } from "./picture";
 import type { Colour } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
@@ -11,7 +11,7 @@ import { type Asked, TILE, TimelineCache, type TileKey } from "./cache";
 import { moment as momentText, type Span } from "../data/timescale";
 import { count, percent, time } from "../data/units";
 
-/** From the bottom of a row to its top. Apart for the common kinds of colour blindness, in lightness too. */
+/** From the bottom of a row to its top. Colours differ in lightness, for common kinds of colour blindness. */
 export const STATES = [
   { id: "running", title: "running", hint: "It ran, or was ready to", light: [24, 104, 72], dark: [80, 190, 138] },
   { id: "gil", title: "waiting for the GIL", hint: "It waited for the interpreter's lock", light: [232, 140, 52], dark: [226, 120, 52] },
@@ -22,15 +22,15 @@ const N = STATES.length;
 
 export const colourOfState = (state: number, dark: boolean): Colour => STATES[state]![dark ? "dark" : "light"];
 
-/** A tile of some locations, each of TILE columns. */
+/** A tile of some locations with TILE columns each. */
 export class States {
-  /** Of each column the shares of all states, 0 to 255. */
+  /** For each column the fractions of all states, 0 to 255. */
   readonly share: Uint8Array;
   readonly path: Uint32Array;
   readonly looks: Uint32Array;
 
   constructor(
-    readonly first: number, // location
+    readonly first: number, // first location
     readonly rows: number,
     columns: Columns<"states">,
   ) {
@@ -53,7 +53,7 @@ export class States {
   }
 }
 
-/** The state that a column has at a height, 0 at its bottom to 1 at its top; -1: none, as it is not filled so far. */
+/** The state of a column at a height, from 0 (bottom) to 1 (top); -1: none, as the column is not filled so far. */
 export function stateAt(share: Uint8Array, column: number, height: number): number {
   let sum = 0;
   for (let state = 0; state < N; state++) {
@@ -63,7 +63,7 @@ export function stateAt(share: Uint8Array, column: number, height: number): numb
   return -1;
 }
 
-/** The functions of each call path, from the columns of the kind "tree": outermost first; undefined: not among them. */
+/** A function that returns the regions of a call path, from the columns of the kind "tree": outermost first; undefined: unknown path. */
 export function pathsOf(columns: Columns<"tree">): (path: number) => number[] | undefined {
   const [path, parent, region] = [columns.get("path"), columns.get("parent"), columns.get("region")];
   const rows = new Map<number, number>();
@@ -83,7 +83,7 @@ interface Cell {
   end: number;
 }
 
-const FRAMES = 12; // of a stack that are named
+const FRAMES = 12; // maximum of named frames of a stack
 
 export class StateBands implements Bands {
   readonly lines = 16;
@@ -104,14 +104,14 @@ export class StateBands implements Bands {
         this.paths = pathsOf(columns);
         landed();
       },
-      () => undefined, // stacks are not named then
+      () => undefined, // without the tree, stacks have no names
     );
   }
 
   private async fetch(key: TileKey, span: Span, left: AbortSignal): Promise<States> {
     const first = Number(key.group) * BLOCK;
     const last = Math.min(first + BLOCK, this.facts.locations.length) - 1;
-    const part = key.level === 0 ? {} : { begin: span.begin, end: span.end }; // as a file holds the whole run
+    const part = key.level === 0 ? {} : { begin: span.begin, end: span.end }; // as in the queries of the one-file page
     return new States(first, last - first + 1, await this.source.get("states", { ...part, pixels: TILE, rows: `${first}-${last}` }, left));
   }
 
@@ -149,7 +149,7 @@ export class StateBands implements Bands {
     }
   }
 
-  /** Of a tile that is known by its level and a moment in it. */
+  /** The column within a known tile for a level and time. */
   private column(level: number, moment: number, within: number): number {
     const part = (this.whole.end - this.whole.begin) / 2 ** level;
     const tile = Math.min(Math.floor((within - this.whole.begin) / part), 2 ** level - 1);
@@ -196,7 +196,7 @@ export class StateBands implements Bands {
     };
   }
 
-  /** Seconds of each state in each location, of the tiles of the last picture. */
+  /** Seconds of each state in each location, from the tiles of the last picture. */
   report(): unknown {
     const found: Record<string, number[]> = {};
     for (const asked of this.asked.values())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What pointer and focus of a time line are on, in words.
+// The description of the element at the pointer or the focus of a timeline.
 import type { Drawn, Shown } from "./picture";
 import type { Sight } from "./sight";
 import { CHART } from "./charts";
@@ -8,7 +8,7 @@ import { describe, ofCounter, ofMessage } from "./details";
 import { MINI, RULER } from "./head";
 import { length } from "../data/timescale";
 
-/** The message whose line is nearest, if one is near. */
+/** The nearest message line within a few pixels. */
 function messageAt(lines: readonly Drawn[], x: number, y: number): Drawn | undefined {
   let best: Drawn | undefined;
   let least = 4;
@@ -21,7 +21,7 @@ function messageAt(lines: readonly Drawn[], x: number, y: number): Drawn | undef
   return best;
 }
 
-/** In words; of a row's own line what its band is made of, if it has one. */
+/** The description; for the first line of a row the contents of its band, if there is one. */
 function wordsAt({ control, facts, regions, bands }: Sight, at: Focus): Shown | undefined {
   const row = control.layout.rows[at.row];
   if (bands && at.lane < 0 && row?.kind === "thread") return bands.describe(row.location, at.time, length(control.span) / 1000);
@@ -47,7 +47,7 @@ export function shownAt(sight: Sight): { shown: Shown | undefined; spoken: strin
   return { shown: words, spoken };
 }
 
-/** The name of the row that the pointer is on: at the left there is little room for it. */
+/** The whole name of the row at the pointer, as the column of names is narrow. */
 export function gutterTitle({ hover, layout }: Control): string | undefined {
   const row = hover?.zone === "gutter" ? layout.rows[hover.row] : undefined;
   return row && [row.label, row.detail].filter(Boolean).join(", ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time line: a picture that follows wheel, keys and pointer at once from what is known, and gets finer when answers come.
+// The timeline. It draws known data at once after input, and gets finer when answers arrive.
 import type { MakeBands, Picture } from "./picture";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useReducer } from "preact/hooks";
@@ -26,11 +26,11 @@ import { reportOf } from "./report";
 import { gutterTitle, shownAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
-import { inModule } from "../state/meant";
+import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
 import type { Sight } from "./sight";
 
-/** The colours of regions; those that neither search nor selection mean are faded. */
+/** The colours of regions; those that search or selection exclude are faded. */
 function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
   const dark = useDark();
   const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
@@ -65,10 +65,11 @@ function askSeries(control: Control, facts: Facts): void {
   const counters = facts.has.counters ? seriesOf(data.counters.want(["c"], span, width).get("c"), span) : [];
   const metrics = facts.has.metrics ? metricSeries(data.metrics.want(["m"], span, width).get("m"), span, facts) : [];
   const found = [...counters, ...metrics];
-  if (found.length >= control.series.length || !(data.counters.busy || data.metrics.busy)) control.series = found; // not all yet: those of before stay
+  // keep the previous series while answers are outstanding
+  if (found.length >= control.series.length || !(data.counters.busy || data.metrics.busy)) control.series = found;
 }
 
-/** Asks for what the picture shows. */
+/** Queries the data of the picture. */
 function ask({ control, facts, bands }: Sight): void {
   const { layout, data, scroll, span } = control;
   const [first, last] = layout.visible(scroll, scroll + control.height - control.top);
@@ -225,7 +226,7 @@ function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
   }
 }
 
-function Says({ sight }: { sight: Sight }) {
+function Status({ sight }: { sight: Sight }) {
   const { control, last, bands } = sight;
   const hidden = last.hidden > 0 ? `${count(last.hidden)} more messages than lines: zoom in · ` : "";
   const { problem, withoutMessages } = control.data;
@@ -250,7 +251,7 @@ interface Props {
   children?: ComponentChildren;
 }
 
-/** What calls it several times before the next frame calls it once. */
+/** Combines several calls before the next animation frame into one. */
 function onceAFrame(act: () => void): () => void {
   let asked = false;
   return () => {
@@ -303,7 +304,7 @@ function Sheet(props: Props) {
     () => (pen: CanvasRenderingContext2D, width: number, height: number) => {
       const before = sight.last.hidden;
       paint(sight, colours, selection, pen, width, height);
-      if (sight.last.hidden !== before) redraw(); // the words above tell it
+      if (sight.last.hidden !== before) redraw(); // the text above the picture has the number of messages
     },
     [sight, colours, selection, version, tasks],
   );
@@ -311,7 +312,7 @@ function Sheet(props: Props) {
   const { shown, spoken } = shownAt(sight);
   return (
     <div class="timeline">
-      <Toolbar says={<Says sight={sight} />}>
+      <Toolbar status={<Status sight={sight} />}>
         {(
           [
             ["Whole run", "Show the whole run", "0"],
@@ -393,8 +394,7 @@ function Sheet(props: Props) {
   );
 }
 
-/** single: the one location whose calls are shown, and nothing else; bands: what rows show instead of functions; children: what stands
- * above. */
+/** single: the only location to show, with its calls; bands: replace the functions in rows; children: shown above. */
 export function Lines({ single, bands, children }: { single?: number | undefined; bands?: MakeBands; children?: ComponentChildren }) {
   const facts = useFacts();
   const regions = useRegions().data;

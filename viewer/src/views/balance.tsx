@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How evenly time is spread: all ranks in bars, one function over all of them, and one rank's functions.
+// The distribution of time: all ranks as bars, one function over all ranks, and the functions of one rank.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, useAgainst, useBase } from "../parts/against";
 import { Spread, SpreadBefore, type Stats, type Time } from "../data/balance";
@@ -11,14 +11,14 @@ import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } fr
 import { Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
 import "./balance.css";
 import type { Params } from "../data/source";
 import type { View } from "../parts/view";
 
-const FEW = 12; // units whose bars are above the table and not beside it
-const NAMED = 4; // outliers that a cell names
+const FEW = 12; // units up to which the bars are above the table instead of beside it
+const NAMED = 4; // maximum of outliers named in a cell
 
 const asSpread = (columns: Columns<"balance">): Spread => new Spread(columns);
 
@@ -27,7 +27,7 @@ interface Shown {
   facts: Facts;
   regions: Regions;
   stats: readonly Stats[];
-  unit: number; // selected; -1: none
+  unit: number; // index of the selected unit; -1: none
   time: Time;
   before: SpreadBefore | undefined;
 }
@@ -97,7 +97,7 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
     { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit) },
     number("max", "Max", (row) => at(row).max, "Longest time of one"),
     { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit) },
-    { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "What could be gained by spreading it evenly"), width: "132px" },
+    { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "Time that an even distribution would save"), width: "132px" },
     { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
     { id: "outliers", title: "Outliers", width: "minmax(120px, 1fr)", left: true, hint: "Far from all others: more than two of their standard deviations", cell: (row) => outlierText(shown, at(row)), full: (row) => outlierText(shown, at(row), true) },
   ];
@@ -113,15 +113,15 @@ function ordered(rows: number[], key: (row: number) => number | string, down: bo
   });
 }
 
-function Table({ shown, meant }: { shown: Shown; meant: Uint8Array | undefined }) {
+function Table({ shown, highlighted }: { shown: Shown; highlighted: Uint8Array | undefined }) {
   const store = useStore();
   const { region } = useSelection();
   const [sorting, sort] = useState<Sorting>({ id: "imbalance", down: true });
   const { columns, keys } = useMemo(() => columnsOf(shown), [shown]);
   const order = useMemo(() => {
-    const rows = shown.stats.map((_, i) => i).filter((i) => !meant || (shown.stats[i]!.region !== NONE && meant[shown.stats[i]!.region]));
+    const rows = shown.stats.map((_, i) => i).filter((i) => !highlighted || (shown.stats[i]!.region !== NONE && highlighted[shown.stats[i]!.region]));
     return ordered(rows, keys[sorting.id] ?? keys["imbalance"]!, sorting.down);
-  }, [shown, meant, sorting, keys]);
+  }, [shown, highlighted, sorting, keys]);
   return (
     <VirtualTable
       label="Functions and how evenly their time is spread"
@@ -184,7 +184,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
     const long = one ? spread.values(one.region, time) : units.map((i) => spread.parts(i).reduce((sum, part) => sum + part.value, 0));
     return byTime ? units.sort((a, b) => long[b]! - long[a]! || a - b) : units;
   }, [spread, byTime, one, time]);
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const was = useMemo(() => before?.values(one?.region, time, spread.units), [before, one, time, spread]);
   useReport(() => ({ ...(reportOf(shown) as object), ready: !waiting, barsBefore: was && Array.from(was), ranged, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
   const choose = (index: number): void => {
@@ -196,7 +196,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
   const ranged = selection.begin !== undefined || selection.end !== undefined;
   return (
     <div class="balance">
-      <Toolbar says={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
+      <Toolbar status={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
         {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => setOver(value as Over)} />}
         <Choice label="Time" value={time} options={[{ value: "excl", title: "Self (exclusive)" }, { value: "incl", title: "Total (inclusive)" }]} onChange={(value) => setTime(value as Time)} />
         <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
@@ -209,7 +209,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
       <Uncompared problem={none} />
       <div class={few ? "halves stacked" : "halves"}>
         <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} before={was} onUnit={choose} onRegion={(region) => store.select({ region })} />
-        <Table shown={shown} meant={meant} />
+        <Table shown={shown} highlighted={highlighted} />
       </div>
     </div>
   );

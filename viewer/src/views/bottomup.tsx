@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions by their exclusive time, opened to those that called them.
+// The bottom-up view: functions by exclusive time, each with its callers below it.
 import { useMemo, useReducer, useState } from "preact/hooks";
 import { Uncompared } from "../parts/against";
 import { BottomUp, type BottomUpKey } from "../calltree/bottomup";
@@ -11,7 +11,7 @@ import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
 import { Weigh } from "../parts/Weigh";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../calltree/paths";
 import type { Tree } from "../calltree/tree";
 import { type Unit, count, inUnit, percent, signed } from "../data/units";
@@ -19,7 +19,7 @@ import type { View } from "../parts/view";
 
 const KEYS: Record<string, BottomUpKey> = { name: "name", excl: "excl", share: "excl", incl: "incl", calls: "visits", before: "baseExcl", change: "change" };
 
-/** Of functions, and of what came by each caller. unit: of exclusive time. */
+/** Columns of the other run's numbers and the change. unit: of exclusive time. */
 function beforeColumns(model: BottomUp, unit: Unit): Column[] {
   const of = (text: (change: Change) => string) => (node: number) => {
     const { excl, baseExcl } = model.row(node);
@@ -74,7 +74,7 @@ function columnsOf(
       id: "incl",
       title: weight.metric ? weight.total : "Total time",
       unit: unit.name,
-      hint: "With what it calls; recursion counts once",
+      hint: "Including callees; recursion counts once",
       width: "110px",
       cell: (node) => weight.cell(model.row(node).incl, unit),
     },
@@ -83,16 +83,16 @@ function columnsOf(
   ];
 }
 
-/** The tree, as the selection filters it. */
+/** The bottom-up tree, filtered by the selection. */
 function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomUp | undefined {
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const model = useMemo(
     () => tree && regions && new BottomUp(tree, regions.count, (region) => nameOf(regions, region)),
     [tree, regions],
   );
   useMemo(() => {
-    model?.only((region) => !meant || (region !== NONE && meant[region] === 1));
-  }, [model, meant]);
+    model?.only((region) => !highlighted || (region !== NONE && highlighted[region] === 1));
+  }, [model, highlighted]);
   return model;
 }
 
@@ -132,7 +132,7 @@ function BottomUpView() {
   const selected = chosen !== NONE && model.row(chosen).region === region ? chosen : region === undefined ? undefined : model.find(region);
   return (
     <>
-      <Toolbar says={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
+      <Toolbar status={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
         <Weigh />
         <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function between what called it, above, and what it calls, below.
+// A function between its callers, above, and its callees, below.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type Measure, both, change, changeOf, largestChange } from "../data/change";
@@ -7,7 +7,7 @@ import { css, INK, ofChange, ofModule } from "../draw/colour";
 import { NONE } from "../data/columns";
 import type { Regions } from "../data/facts";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
@@ -22,12 +22,12 @@ import { type Unit, count, percent } from "../data/units";
 import type { Weight } from "../data/weight";
 import type { View } from "../parts/view";
 
-/** Where the eye is, in words. */
+/** The description of the box with the focus. */
 function spoken(sides: Sides, regions: Regions, weight: Weight, spot: Spot): string {
   const tree = sides.tree(spot.half);
   const name = nameOf(regions, tree.region[spot.row]!, tree.hidden[spot.row]!);
   const share = percent(tree.incl[spot.row]! / sides.total);
-  if (spot.row === 0) return `${name}, ${weight.say(sides.total)}; arrow up for its callers, down for what it calls`;
+  if (spot.row === 0) return `${name}, ${weight.say(sides.total)}; arrow up for its callers, down for its callees`;
   return `${name}, ${weight.say(tree.incl[spot.row]!)}, ${share}, ${spot.half === "up" ? "caller" : "callee"}`;
 }
 
@@ -50,12 +50,12 @@ function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Reg
   );
 }
 
-/** What a row of one of the trees is painted with. */
-function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean, meant: Uint8Array | undefined): (tree: Paths, row: number) => string {
+/** The colour of a row in one of the trees. */
+function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean, highlighted: Uint8Array | undefined): (tree: Paths, row: number) => string {
   const small = css(dark ? [60, 63, 68] : [226, 228, 231]);
   const most = Math.max(...[of.up, of.down].map(({ incl, base }) => (base ? largestChange(incl, base.incl) : 0)));
   return ({ region, incl, base }, row) => {
-    if (meant && !meant[region[row]!]) return small;
+    if (highlighted && !highlighted[region[row]!]) return small;
     if (paint !== "module" && base) return css(ofChange(change(incl[row]!, base.incl[row]!, paint, most), dark));
     return region[row] === NONE ? small : css(ofModule(regions.groupOf(region[row]!), dark));
   };
@@ -63,8 +63,8 @@ function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, da
 
 function Picture({ of, regions, weight, paint, go }: { of: Sandwich; regions: Regions; weight: Weight; paint: "module" | Measure; go: (region: number) => void }) {
   const dark = useDark();
-  const meant = useMeant();
-  const colour = useMemo(() => colouring(of, regions, paint, dark, meant), [of, regions, paint, dark, meant]);
+  const highlighted = useHighlighted();
+  const colour = useMemo(() => colouring(of, regions, paint, dark, highlighted), [of, regions, paint, dark, highlighted]);
   const sides = useMemo(() => new Sides(of), [of]);
   const [size, resize] = useState({ width: 0, height: 0 });
   const [scroll, setScroll] = useState(0);
@@ -180,7 +180,7 @@ function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProp
   );
 }
 
-/** The one with the most exclusive time, for a page that was opened without a selection. */
+/** The function with the most exclusive time, shown if none is selected. */
 function hottest(excl: Float64Array, region: Uint32Array, regions: Regions): number | undefined {
   const excls = new Float64Array(regions.count);
   for (let i = 0; i < excl.length; i++) if (region[i] !== NONE && regions.kindOf(region[i]!) !== "root") excls[region[i]!]! += excl[i]!;
@@ -217,7 +217,7 @@ function Callers() {
   const { weight } = tree.data;
   return (
     <>
-      <Toolbar says="Enter or a double click goes to a function; arrows walk">
+      <Toolbar status="Enter or a double click selects a function; arrows move the focus">
         <Weigh />
         <b>{nameOf(regions, found.region)}</b>
         <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The critical path: what the length of the run consists of, and what would make it shorter.
+// The critical path: the functions that the run's duration consists of, and what would make it shorter.
 import { useMemo } from "preact/hooks";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
@@ -15,10 +15,10 @@ import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
 import { count, percent, time } from "../data/units";
 
-const SHARE = 0.1; // less time that a function is thought to take
+const SHARE = 0.1; // assumed saving of a function: fraction of its time
 const asCritical = (columns: Columns<"critical">): Critical => columns.meta;
 
-/** The other run's path, in the names and places of this one. */
+/** The other run's path, by names and locations of this run. */
 interface Before {
   length: number;
   regions: ReadonlyMap<string, number>;
@@ -160,7 +160,7 @@ export function CriticalView() {
   if (!critical || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the critical path" />;
   return (
     <>
-      <Toolbar says="Enter or a double click on a piece selects its time">
+      <Toolbar status="Enter or a double click on a piece selects its time">
         <b>{words(critical, before, facts)}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />

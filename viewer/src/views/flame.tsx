@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of one thread in the order of time, the callers above.
+// The calls of one thread over time, callers above callees.
 import { useFacts, useSelection, useStore } from "../state/hooks";
 import { Menu } from "../parts/Menu";
 import { locationLabel } from "../data/rows";
@@ -8,7 +8,7 @@ import { percent } from "../data/units";
 import { NO_TIME, TIME_KEYS } from "./timeline";
 import type { View } from "../parts/view";
 
-const LISTED = 2000; // threads that the menu has; all others are chosen in the time line
+const LISTED = 2000; // maximum of threads in the menu; others can be selected in the timeline
 
 function Flame() {
   const store = useStore();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call graph: the functions with most of the time, calls between them, and frames around modules.
+// The call graph: the functions with the most time, the calls between them, and frames around modules.
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type CallGraph, callGraph, shareFor } from "../calltree/callgraph";
@@ -15,24 +15,24 @@ import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import { Weigh } from "../parts/Weigh";
 import { basePaths } from "../calltree/paths";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import type { Tree } from "../calltree/tree";
 import { count, percent, signed, time } from "../data/units";
 import { TIME, type Weight } from "../data/weight";
 import type { View } from "../parts/view";
 
-const LIMIT = 200; // functions in the picture
-const CALLS = 500; // more would hide what they connect
-const CLEAR = 50; // functions in the picture that opens
+const LIMIT = 200; // maximum of functions in the picture
+const CALLS = 500; // maximum of calls; more would hide the functions
+const CLEAR = 50; // functions in the first picture
 const SHARES = [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 const options = SHARES.map((share) => ({ value: String(share), title: share ? `${share * 100} %` : "all" }));
 const FRAMES = [
   { value: "on", title: "Modules framed" },
   { value: "off", title: "Plain" },
 ];
-const NAMED = 5; // of those without room
+const NAMED = 5; // functions beyond the limit that are named
 
-/** Of the other run, with the same numbers of functions and calls; undefined: there is none. */
+/** The graph of the other run, with the same indices of functions and calls; undefined: one run. */
 function graphBefore(tree: Tree, regions: number): CallGraph | undefined {
   const base = basePaths(tree);
   return base && callGraph(base, regions);
@@ -42,7 +42,7 @@ function changed(now: number, before: number): string {
   return now === before ? "unchanged" : `${signed(time(now - before), now - before)} (${changeText({ now, before })})`;
 }
 
-/** least undefined: as many functions as make a clear picture. */
+/** least: smallest share; undefined: chosen for a clear picture. */
 function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined, paint: "module" | Measure) {
   const tree = useTree(true);
   const known = useRegions();
@@ -64,7 +64,7 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
   return { drawn, before, weight: tree.data?.weight ?? TIME, baseNone: tree.data?.baseNone, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
-function paintOf(dark: boolean, meant: Uint8Array | undefined): Paint {
+function paintOf(dark: boolean, highlighted: Uint8Array | undefined): Paint {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
@@ -77,11 +77,11 @@ function paintOf(dark: boolean, meant: Uint8Array | undefined): Paint {
     colour: (module) => css(ofModule(module, dark)),
     changed: (change) => css(ofChange(change, dark)),
     muted: css(muted(dark)),
-    meant: (region) => !meant || meant[region] === 1,
+    highlighted: (region) => !highlighted || highlighted[region] === 1,
   };
 }
 
-/** Functions that only the other run has called. */
+/** Number of functions that were called only in the other run. */
 function goneIn(graph: CallGraph, before: CallGraph): number {
   let n = 0;
   for (let r = 0; r < graph.regions; r++) if (!graph.visits[r] && !graph.incl[r] && (before.visits[r] || before.incl[r])) n++;
@@ -124,7 +124,7 @@ function Hint({ p, before, weight, regions, node, at }: { p: Picture; before: Ca
 
 function spoken(p: Picture, regions: Regions, node: number): string {
   const region = p.picked.nodes[node];
-  if (region === undefined) return "Arrow keys walk along the calls with most time, plus and minus zoom, 0 fits all in";
+  if (region === undefined) return "Arrow keys follow the calls with the most time, plus and minus zoom, 0 shows the whole graph";
   const edges = Array.from(p.picked.edges);
   const callers = edges.filter((e) => p.graph.callee[e] === region).length;
   const callees = edges.filter((e) => p.graph.caller[e] === region).length;
@@ -142,8 +142,8 @@ function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph
   const chosen = region === undefined ? -1 : (p.indexOf.get(region) ?? -1);
   const camera = own?.of === p ? own.camera : readable(p, Math.max(0, chosen), size.width, size.height);
   const see = (to: Camera): true => (look({ of: p, camera: to }), true);
-  const meant = useMeant();
-  const paint = useMemo(() => paintOf(dark, meant), [dark, meant]);
+  const highlighted = useHighlighted();
+  const paint = useMemo(() => paintOf(dark, highlighted), [dark, highlighted]);
   const drawing = useCallback(
     (pen: CanvasRenderingContext2D, width: number, height: number) => draw(pen, p, camera, width, height, paint, chosen),
     [p, camera.left, camera.top, camera.scale, paint, chosen],
@@ -173,7 +173,7 @@ function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph
   return (
     <>
       <Canvas
-        label="Call graph, callers above what they call"
+        label="Call graph, callers above callees"
         spoken={spoken(p, regions, chosen)}
         draw={drawing}
         cursor={hover ? "pointer" : "grab"}
@@ -217,7 +217,7 @@ function Graph() {
   if (!drawn || !regions) return <Waiting problem={problem} what="the call tree" />;
   return (
     <>
-      <Toolbar says={`${count(drawn.picked.nodes.length)} functions, ${count(drawn.picked.edges.length)} calls`}>
+      <Toolbar status={`${count(drawn.picked.nodes.length)} functions, ${count(drawn.picked.edges.length)} calls`}>
         <Weigh />
         <Menu label="Functions from" value={share} options={options} onChange={setLeast} />
         <Menu label="Calls from" value={leastCall} options={options} onChange={setLeastCall} />

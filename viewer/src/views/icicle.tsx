@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call tree from above: callers over callees, each as wide as its time.
+// The icicle: callers above callees, each as wide as its time.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
 import { Charted } from "../charts/charted";
@@ -8,21 +8,21 @@ import { Canvas, type Point } from "../parts/Canvas";
 import { Menu } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
 import { ROOT } from "../calltree/tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../charts/treechart";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, themeColours, measurer, nameOf, spoken } from "../charts/treechart";
 import type { View } from "../parts/view";
 
-export const HIGH = 19; // pixels of a level
+export const HIGH = 19; // pixels; height of a level
 const PAD = 4;
-const FACTOR = 1.0015; // of zoom for a pixel of the wheel
+const FACTOR = 1.0015; // zoom factor for a pixel of the wheel
 
 interface Sight {
   from: number;
   to: number;
-  /** The level at the top edge. */
+  /** The level at the top. */
   first: number;
 }
 
-/** Callers of the centre fill the width above it, so the levels of the tree begin below them. */
+/** The callers of the centre fill the width above it; the levels of the tree begin below them. */
 interface Drawn {
   boxes: Boxes;
   finder: Finder;
@@ -58,7 +58,7 @@ function text(pen: CanvasRenderingContext2D, chart: Chart, row: number, until: n
   const measure = measurer(pen);
   const name = label(chart, row, until, width - 2 * PAD, measure);
   if (!name) return;
-  const { ink, faint } = looks(chart);
+  const { ink, faint } = themeColours(chart);
   pen.fillStyle = until || (chart.hits && !chart.hits.rows[row]) ? faint : ink;
   pen.fillText(name, x + PAD, y + 13.5);
   if (until) return;
@@ -82,7 +82,7 @@ function outline(pen: CanvasRenderingContext2D, x: number, y: number, width: num
 
 function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, height: number): void {
   const { boxes, sight, above, width } = drawn;
-  const { accent, paper, ink } = looks(chart);
+  const { accent, paper, ink } = themeColours(chart);
   const scale = width / (sight.to - sight.from);
   pen.fillStyle = paper;
   pen.fillRect(0, 0, width, height);
@@ -107,7 +107,7 @@ function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, height:
   }
 }
 
-/** row and until of what is at a point; undefined: nothing. */
+/** The row, and for a combined box its end, at a point; undefined: none. */
 function hit(drawn: Drawn, point: Point): { row: number; until: number } | undefined {
   const level = Math.floor(point.y / HIGH) + drawn.sight.first;
   if (level < 0) return undefined;
@@ -117,7 +117,7 @@ function hit(drawn: Drawn, point: Point): { row: number; until: number } | undef
   return at < 0 ? undefined : { row: drawn.boxes.row[at]!, until: drawn.boxes.until[at]! };
 }
 
-/** Zooming about a moment; never out of the centre's time. */
+/** Zooms about a time, within the centre's range. */
 export function zoomed(sight: Sight, about: number, factor: number, least: Sight): Sight {
   const width = Math.min(least.to - least.from, Math.max((sight.to - sight.from) * factor, 1e-9));
   const share = (about - sight.from) / (sight.to - sight.from);
@@ -170,13 +170,13 @@ interface Over {
   until: number;
 }
 
-/** What mouse, wheel and keys do to the part in sight. */
+/** Changes the visible part for mouse, wheel and keys. */
 class Mover {
   constructor(
     readonly sight: Sight,
     readonly least: Sight,
     readonly set: (sight: Sight) => void,
-    /** Levels that can be scrolled to, and of these how many there is room for. */
+    /** The last level, and the number of levels that fit. */
     private readonly deepest: number,
     private readonly room: number,
     private readonly width: number,
@@ -216,14 +216,14 @@ class Mover {
 
 function click(chart: Chart, mover: Mover, found: { row: number; until: number }, only: boolean): void {
   if (found.until) {
-    // what was too narrow to draw gets the whole width
+    // a combined box is zoomed to the whole width
     const from = chart.tree.start[found.row]!;
     mover.set({ ...mover.sight, from, to: chart.tree.endOfRun(found.row, found.until) });
   } else if (only) chart.select(found.row);
   else chart.go(found.row);
 }
 
-/** part: of another view, which tells tests what it shows. */
+/** part: the picture is part of another view, which reports to tests. */
 export function Picture({ chart, levels, part }: { chart: Chart; levels: number; part?: boolean }) {
   const { title } = useFacts();
   const [sight, setSight, least] = useSight(chart);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The views in the order of their tabs; one line each.
+// The views in the order of their tabs.
 import { balance } from "./balance";
 import { bottomup } from "./bottomup";
 import { callers } from "./callers";

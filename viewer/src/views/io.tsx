@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that the program read and wrote, and the functions that did it.
+// Files that the program read and wrote, and functions of the C library that did so.
 import { useMemo } from "preact/hooks";
 import { Uncompared, changeColumns, useBase } from "../parts/against";
 import type { Columns } from "../data/columns";
@@ -17,7 +17,7 @@ import { bytes, count, time } from "../data/units";
 
 interface Caller {
   region: number;
-  /** In the other run, undefined: there is none. */
+  /** In the other run; undefined: one run. */
   before: number | undefined;
   calls: number;
   time: number;
@@ -116,7 +116,7 @@ export function Io() {
   const sum = (what: (row: Caller) => number): number => rows.reduce((s, row) => s + what(row), 0);
   return (
     <>
-      <Toolbar says="Enter or a double click on a function shows who called it">
+      <Toolbar status="Enter or a double click on a function shows its callers">
         <b>{`${time(sum((r) => r.time))} in file I/O: ${bytes(sum((r) => r.read))} read, ${bytes(sum((r) => r.written))} written`}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of the views of more.tsx before they are loaded.
+// The descriptions of the views of more.tsx, which are needed before that script is loaded.
 import { recordBy } from "../data/facts";
 import { later } from "../parts/later";
 import { TIME_KEYS } from "./timeline";
@@ -9,7 +9,7 @@ const states: View = {
   id: "states",
   asMeasured: true,
   title: "States",
-  available: (facts) => facts.has.states || `What threads did is found by samples: ${recordBy(facts, "--sample")} takes them.`,
+  available: (facts) => facts.has.states || `The states of threads come from samples: ${recordBy(facts, "--sample")} takes them.`,
   component: later("states"),
   keys: TIME_KEYS,
 };
@@ -26,7 +26,7 @@ const locks: View = {
   id: "locks",
   title: "Locks",
   asMeasured: true,
-  available: (facts) => facts.has.locks || `What threads wait for was not recorded: ${recordBy(facts, "--waits")} records it.`,
+  available: (facts) => facts.has.locks || `Waits of threads were not recorded: ${recordBy(facts, "--waits")} records it.`,
   component: later("locks"),
 };
 

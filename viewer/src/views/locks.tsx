@@ -12,9 +12,9 @@ import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../state/stackrows";
 import { placeName, shortStack } from "../data/stacks";
 import { count, time } from "../data/units";
-import { Ring } from "../charts/ring";
+import { DeadlockCycle } from "../charts/deadlockcycle";
 
-const BAR = 10; // px; of a node
+const BAR = 10; // px; width of a node
 const LABEL = 7;
 
 interface GraphProps {
@@ -25,7 +25,7 @@ interface GraphProps {
   choose: (object: number | undefined) => void;
 }
 
-/** Threads that waited at the left, what they waited for in the middle, threads that held it at the right. */
+/** Waiting threads at the left, objects in the middle, lock holders at the right. */
 function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
   const store = useStore();
   const dark = useDark();
@@ -89,7 +89,7 @@ function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly
     ],
     [locks, rows],
   );
-  return <Rows label="What was waited for" rows={rows} columns={columns} by="time" selected={(r) => r.of.object === chosen} onSelect={(r) => choose(r.of.object === chosen ? undefined : r.of.object)} />;
+  return <Rows label="Objects" rows={rows} columns={columns} by="time" selected={(r) => r.of.object === chosen} onSelect={(r) => choose(r.of.object === chosen ? undefined : r.of.object)} />;
 }
 
 function Where({ locks, waits, facts, regions }: { locks: Locks; waits: readonly LockWait[]; facts: Facts; regions: Regions }) {
@@ -119,7 +119,7 @@ interface SumsProps {
   regions: Regions;
 }
 
-/** Contention by call path, or by who waited for whom. */
+/** Contention by call path, or by pair of waiter and lock holder. */
 function Sums({ locks, rows, by, facts, regions }: SumsProps) {
   const stack = (row: SumRow): string[] => locks.stacks[row.of.stack] ?? [];
   const most = rows[0]?.time ?? 0;
@@ -173,7 +173,7 @@ export function LocksView() {
   if (!locks || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
   return (
     <>
-      <Toolbar says="A click on what was waited for shows its waits alone; one on a thread selects it">
+      <Toolbar status="A click on what was waited for shows its waits alone; one on a thread selects it">
         <Choice label="Waits by" value={by} options={Object.entries(SUMS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setBy(value as By)} />
         <b>{`${time(total)} waited for ${count(rows.length)} objects`}</b>
       </Toolbar>
@@ -183,12 +183,12 @@ export function LocksView() {
         </p>
       )}
       {locks.cycles.map((cycle, i) => (
-        <Ring key={i} names={cycle.map(({ location }) => placeName(facts, location))} locks={cycle.map(({ lock }) => lock)} />
+        <DeadlockCycle key={i} names={cycle.map(({ location }) => placeName(facts, location))} locks={cycle.map(({ lock }) => lock)} />
       ))}
       {locks.hidden > 0 && <p class="note">{`${count(locks.hidden)} shorter waits are not listed; spartito report waits --limit 0 lists them.`}</p>}
       <WholeRun what="Waits" />
       {here.length === 0 ? (
-        <Empty title="Nothing was waited for here">Clear the process or the thread above.</Empty>
+        <Empty title="No waits here">Clear the process or the thread above.</Empty>
       ) : (
         <>
           <div class="halves upper">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who sent how much to whom.
+// The communication matrix: bytes, messages or time by sender and receiver.
 import { useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, useAgainst, useBase } from "../parts/against";
 import type { Measure } from "../data/change";
@@ -20,7 +20,7 @@ const OPTIONS = [
 
 const same = (columns: Columns<"matrix">): Columns<"matrix"> => columns;
 
-/** What is not in the cells, or not as it was measured. */
+/** Notes about messages that are not in the cells, or whose times are inaccurate. */
 function remarks(meta: Columns<"matrix">["meta"]): string {
   const named = [
     ["unmatched_sends", "sends without a receive"],
@@ -62,7 +62,7 @@ function Shown({ columns, base, facts }: { columns: Columns<"matrix">; base: Ans
   const rest = remarks(columns.meta);
   return (
     <div class="matrix">
-      <Toolbar says={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
+      <Toolbar status={`${count(matrix.total("messages"))} messages, ${shown("bytes", matrix.total("bytes"))}${rest ? ` · ${rest}` : ""}`}>
         <Choice label="Quantity" value={quantity} options={OPTIONS} onChange={(value) => setQuantity(value as Quantity)} />
         {compared && <PaintChoice paint={paint} onPaint={setPaint} plain="Amount" absolute="Change" />}
         {matrix.elsewhere > 0 && <span>{`${count(matrix.elsewhere)} messages of the other run were between ranks that this run does not have`}</span>}

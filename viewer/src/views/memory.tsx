@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory: the heap and the resident size over time, what was live at the peak, and what is left at the end.
+// Memory: heap and resident size over time, allocations at the peak and at the end.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { LEFT, colourOf, paintSheet, scaleOf } from "../draw/curvedraw";
 import { extent, valueAt } from "../data/curves";
@@ -22,7 +22,7 @@ import { Picture as Chart } from "./icicle";
 interface PictureProps {
   memory: ReturnType<typeof asMemory>;
   heap: Heap;
-  /** Their heaps are drawn beside each other; empty: heap and resident size of the one. */
+  /** Processes whose heaps are drawn; empty: heap and resident size of the one process. */
   several: readonly Heap[];
 }
 
@@ -61,7 +61,7 @@ function Picture({ memory, heap, several }: PictureProps) {
           const time = (x: number): number => Math.min(Math.max(scaleOf(span, width.current).time(x - LEFT), 0), span.end);
           const [one, other] = [time(from.x), time(to.x)];
           move(other);
-          // other views know a part of the run where a trace or samples tell of it
+          // a range of time only affects other views if there is a trace or there are samples
           if (done && facts.has.time) store.select({ begin: Math.min(one, other), end: Math.max(one, other) });
         }}
         onKey={(event) => {
@@ -116,7 +116,7 @@ function nameOf(facts: Facts, memory: Memory, site: Site): string {
   return (site.function ?? "(line not known)") + (site.within ? `, in ${site.within}` : "");
 }
 
-/** All call paths, as wide as what they have. */
+/** All call paths, weighted by a metric of memory. */
 function Flame({ metric }: { metric: Metric }) {
   const { chart, problem } = useChart("module", metric);
   if (!chart) return <Waiting problem={problem} what="the call paths" />;
@@ -188,7 +188,7 @@ export function MemoryView() {
   const metric = facts.metrics.find(({ name }) => name === WHATS[what].metric);
   return (
     <>
-      <Toolbar says={heap && words(memory, heap)}>
+      <Toolbar status={heap && words(memory, heap)}>
         <Choice label="What" value={what} options={Object.entries(WHATS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setWhat(value as What)} />
         <Choice label="By" value={by} options={Object.entries(BYS).map(([value, { title }]) => ({ value, title }))} onChange={(value) => setBy(value as By)} />
       </Toolbar>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Metrics and counters over time: how fast they grow, or how far they have come, for each thread or all together.
+// Metrics and counters over time: their growth or their value, for each thread or as a sum.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { NONE } from "../data/columns";
-import { type Curve, MOST, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../data/curves";
+import { type Curve, MAX_CURVES, PIXELS, counterCurves, evened, extent, metricCurves, metricParams, rateAt, sumOf, valueAt } from "../data/curves";
 import { colourOf, LEFT, paintSheet, scaleOf } from "../draw/curvedraw";
 import type { Facts, Metric } from "../data/facts";
 import { useDark, useFacts, useQuery, useReport, useSelection, useStore } from "../state/hooks";
@@ -18,9 +18,9 @@ import { amount, count, percent } from "../data/units";
 import { amountOf, rateOf } from "../data/weight";
 import type { View } from "../parts/view";
 
-const LISTED = 40; // lines that are named
+const LISTED = 40; // maximum of lines in the legend
 
-/** What can be drawn: a metric, or a counter. */
+/** A metric or counter to draw. */
 interface Subject {
   key: string;
   title: string;
@@ -40,11 +40,11 @@ function rangeOf({ begin, end }: Selection, whole: Span): Span {
 const selects = (facts: Facts, { process, location }: Selection) => (at: number): boolean =>
   at === NONE || ((location === undefined || at === location) && (process === undefined || facts.locations[at]?.process === process));
 
-/** The whole run is asked for without begin and end, and all threads at once, which is how a file holds it. */
+/** Queries the whole run without begin and end, and all threads at once, as the one-file page contains these answers. */
 function useColumns(facts: Facts, selection: Selection) {
   const { process, location } = selection;
   const { begin, end } = facts.file ? { begin: undefined, end: undefined } : selection;
-  const many = facts.locations.length > MOST && !facts.file;
+  const many = facts.locations.length > MAX_CURVES && !facts.file;
   const span = { begin, end, ...(many && { process, location }) };
   const metrics = useQuery(facts.has.metrics ? "metrics" : undefined, metricParams(facts, span));
   const counters = useQuery(facts.has.counters ? "counters" : undefined, { begin, end, pixels: PIXELS });
@@ -57,7 +57,7 @@ interface Lines {
   low: number;
   high: number;
   show: (value: number) => string;
-  /** What the numbers at the left are. */
+  /** The label of the axis at the left. */
   axis: string;
 }
 
@@ -76,7 +76,7 @@ const nameOf = (facts: Facts, location: number): string => (location === NONE ? 
 
 const numberAt = (lines: Lines, curve: Curve, at: number): string => lines.show(lines.rates ? rateAt(curve, at) : valueAt(curve, at));
 
-/** What a line has come to within the span. */
+/** The growth of a line within the span. */
 const growth = (curve: Curve, span: Span): number => valueAt(curve, span.end) - valueAt(curve, span.begin);
 
 function Legend({ lines, span, cursor, focus, setFocus }: { lines: Lines; span: Span; cursor: number | undefined; focus: number; setFocus: (line: number) => void }) {
@@ -192,7 +192,7 @@ function reported(subject: Subject, lines: Lines, span: Span, facts: Facts) {
   };
 }
 
-function says(subject: Subject, lines: Lines, span: Span): string {
+function status(subject: Subject, lines: Lines, span: Span): string {
   const { metric } = subject;
   const sum = lines.curves.reduce((all, curve) => all + growth(curve, span), 0);
   if (!metric || metric.level) return `${lines.show(lines.low)} to ${lines.show(lines.high)}`;
@@ -236,7 +236,7 @@ function Metrics() {
   const rates = subject.metric !== undefined && !subject.metric.level;
   return (
     <>
-      <Toolbar says={says(subject, shown, span)}>
+      <Toolbar status={status(subject, shown, span)}>
         <Menu
           label="Show"
           value={subject.key}
@@ -270,17 +270,17 @@ function Metrics() {
         )}
         <span class="soft">{`${subject.what}, ${shown.axis}`}</span>
       </Toolbar>
-      {facts.locations.length > MOST && subject.metric && (
+      {facts.locations.length > MAX_CURVES && subject.metric && (
         <p class="note">
           {facts.file
             ? `The sum of all ${count(facts.locations.length)} threads, whatever is selected: this file has no separate lines.`
-            : `The sum of what is selected: of ${count(facts.locations.length)} threads no separate lines are drawn. Select one to see it alone.`}
+            : `The sum over the selection: ${count(facts.locations.length)} threads are too many for separate lines. Select one thread to see its line.`}
         </p>
       )}
       {shown.curves.length ? (
         <Picture key={subject.key} subject={subject} lines={shown} span={span} whole={whole} />
       ) : (
-        <Empty title={`Nothing of ${subject.title} is known here`}>Clear the process or the thread above, or choose another metric.</Empty>
+        <Empty title={`No values of ${subject.title} here`}>Clear the process or the thread above, or choose another metric.</Empty>
       )}
     </>
   );

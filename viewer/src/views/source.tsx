@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The source with heat for each line; without records of lines the source of the selected function.
+// The source with the time of each line; without recorded lines, the source of the selected function.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type Measure, both, change, changeOf } from "../data/change";
@@ -9,7 +9,7 @@ import { type Facts, type Regions, recordBy } from "../data/facts";
 import { Flat, sorted } from "../data/flat";
 import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../data/heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
@@ -28,14 +28,14 @@ interface Recorded {
 }
 const asRecorded = ({ meta }: Columns<"lines">): Recorded => ({ functions: meta.functions, none: meta.base_none });
 
-/** The function of the selection, or the one with the most time: in its lines, or else exclusive time. */
+/** The selected function, or the one with the most time in its lines, or the most exclusive time. */
 interface Place {
   file: string;
   line: number;
   name: string;
 }
 
-/** What the interpreter has from no file is called "<…>". */
+/** Files whose name is "<…>" have no source. */
 function topWithSource(flat: Flat, regions: Regions): number | undefined {
   const order = sorted(flat.region.map((_, row) => row), flat.excl, true);
   const top = order.find((row) => /^[^<]/.test(regions.placeOf(flat.region[row]!)));
@@ -52,7 +52,7 @@ function placeOf(regions: Regions, region: number | undefined, functions: readon
   return hottest && { file: hottest.file, line: hottest.line, name: hottest.name };
 }
 
-/** The region of a function with lines; undefined: the tree does not know it. */
+/** The region of a function with lines; undefined: it is not in the list of regions. */
 function regionOf(regions: Regions, f: LineFunction): number | undefined {
   const same = regions.names.findIndex(
     (name, i) => name === f.name && regions.line[i] === f.line && regions.files[regions.file[i]!] === f.file,
@@ -125,12 +125,12 @@ function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: 
       width: "minmax(320px, 1fr)",
       left: true,
       fixed: true,
-      cell: (i) => <>{lines[i]!.text ?? <span class="soft">…</span>}</>, // a line of a program loses its end, not its middle
+      cell: (i) => <>{lines[i]!.text ?? <span class="soft">…</span>}</>, // a line of source loses its end, not its middle
     },
   ];
 }
 
-const MOST_GONE = 3; // lines that are named
+const MOST_GONE = 3; // maximum of named lines
 
 function goneText({ gone }: BaseLines): string {
   if (!gone.length) return "";
@@ -141,7 +141,7 @@ function goneText({ gone }: BaseLines): string {
   return ` Of it ${gone.length === 1 ? "a line that is" : `${count(gone.length)} lines that are`} not here took ${time(sum)}: ${named}${more}.`;
 }
 
-/** How lines were found again, and which were not. */
+/** A note on how lines were matched, and lines without counterpart. */
 function Before({ of, none }: { of: LineFunction; none: string | undefined }) {
   const { base, file, name } = of;
   if (!base) return none ? <Uncompared problem={none} /> : <p class="note">Lines of this function were not recorded in the other run.</p>;
@@ -154,7 +154,7 @@ function Before({ of, none }: { of: LineFunction; none: string | undefined }) {
   );
 }
 
-/** What to do where no lines, or no text are known. */
+/** What to do if lines or source text are missing. */
 function advice(facts: Facts, missing: string | undefined, recorded: boolean): string {
   const record = recordBy(facts, "--lines FUNCTION");
   const lines = recorded ? "" : `Times of single lines come with ${record}.`;
@@ -171,7 +171,7 @@ function Listing({ lines, place, paint }: { lines: readonly HeatLine[]; place: P
   const inside = (i: number): boolean => place.line > 0 && lines[i]!.line >= place.line && lines[i]!.line <= end;
   const pane = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    // the table would show it at its lower end
+    // scrollIntoView would show the line at the lower end
     const table = pane.current?.querySelector(".table");
     if (table && first >= 0) table.scrollTop = Math.max(0, first - 2) * ROW;
   }, [lines, place.line]);
@@ -190,10 +190,10 @@ function Listing({ lines, place, paint }: { lines: readonly HeatLine[]; place: P
 
 function Functions({ functions, place, regions }: { functions: readonly LineFunction[]; place: Place | undefined; regions: Regions }) {
   const store = useStore();
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const stays = (f: LineFunction): boolean => {
     const region = regionOf(regions, f);
-    return !meant || (region !== undefined && meant[region] === 1);
+    return !highlighted || (region !== undefined && highlighted[region] === 1);
   };
   const most = functions.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
   const columns: RowColumn<LineFunction>[] = useMemo(
@@ -256,7 +256,7 @@ function Source() {
   if (!place) return <Empty title="Choose a function">Its source is shown here. {advice(facts, undefined, false)}</Empty>;
   return (
     <>
-      <Toolbar says={place.file ? `${place.file}:${place.line}` : ""}>
+      <Toolbar status={place.file ? `${place.file}:${place.line}` : ""}>
         <b>{place.name}</b>
         {at && <span>{`total ${time(timeOf(at))}, self ${time(at.excl)}`}</span>}
         {at?.base && <span>{`against the other run: ${both(time, { now: timeOf(at), before: timeOf(at.base) })}`}</span>}

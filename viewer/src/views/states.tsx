@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each thread did over the time of the run, as samples have found it; a row that is opened has its functions below.
+// The states of each thread over time from samples; a row can be opened to show its functions.
 import type { MakeBands } from "../timeline/picture";
 import { css } from "../draw/colour";
 import { useDark } from "../state/hooks";

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first screen: where the time goes, in words; what run this was, what measuring cost, what was lost.
+// The first view: where the time is spent, title and settings of the run, cost of measuring, lost data.
 import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
 import { type Facts, type Regions } from "../data/facts";
 import { byPackage, Flat, sorted } from "../data/flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
-import { inModule, useMeant } from "../state/meant";
+import { inModule, useHighlighted } from "../state/highlighted";
 import { Bars } from "../parts/Bars";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
 import { type Weight, chosenMetric, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
-const ROWS = 12; // functions and packages that are shown here; the table has all
+const ROWS = 12; // maximum of functions and packages; the table has all
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
@@ -20,7 +20,7 @@ interface SelfProps {
   flat: Flat;
   regions: Regions;
   weight: Weight;
-  /** Of each row. */
+  /** The exclusive values of each row. */
   excl: Float64Array;
 }
 
@@ -30,7 +30,7 @@ function Functions({ flat, regions, weight, excl, rows }: SelfProps & { rows: Ui
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().region;
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const total = sumOf(excl);
   return (
     <Bars
@@ -44,7 +44,7 @@ function Functions({ flat, regions, weight, excl, rows }: SelfProps & { rows: Ui
           value: weight.show(excl[row]!),
           colour: css(ofModule(regions.groupOf(region), dark)),
           chosen: region === selected,
-          faded: meant !== undefined && !meant[region],
+          faded: highlighted !== undefined && !highlighted[region],
           go: () => store.select({ view: "table", region }),
         };
       })}
@@ -129,7 +129,7 @@ function About({ facts }: { facts: Facts }) {
 
 function Remarks({ facts }: { facts: Facts }) {
   const remarks = [...facts.lost, ...facts.problems];
-  if (!remarks.length) return <p class="fine">Nothing was lost: all calls that were to be measured are in the numbers.</p>;
+  if (!remarks.length) return <p class="fine">Nothing was lost: the numbers include all measured calls.</p>;
   return <Listed remarks={remarks} />;
 }
 
@@ -149,7 +149,7 @@ function Summary() {
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
-  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // the time, where there is one
+  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // time, unless only metrics were recorded
   const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
   const rows = useMemo(
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),

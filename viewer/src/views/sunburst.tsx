@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call tree around its middle: a ring a level, an arc as long as its time; beside it the callees of the middle as a list.
+// The sunburst: a ring for each level, an arc as long as its time; beside it the list of the centre's callees.
 import { useCallback, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
 import { Charted } from "../charts/charted";
@@ -12,12 +12,12 @@ import { Pairs, Tooltip } from "../parts/Tooltip";
 import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../calltree/sunburst";
 import { NONE } from "../data/columns";
 import { ROOT } from "../calltree/tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, looks, measurer, nameOf, spoken } from "../charts/treechart";
+import { About, TREE_KEYS, type Chart, FONT, fillOf, label, themeColours, measurer, nameOf, spoken } from "../charts/treechart";
 import { count, percent, shorten, smaller } from "../data/units";
 import type { View } from "../parts/view";
 
 const RINGS = [4, 6, 8, 12, 16, 24].map((n) => ({ value: String(n), title: String(n) }));
-const LISTED = 24; // callees of the middle
+const LISTED = 24; // maximum of callees in the list
 
 interface Drawn {
   boxes: Boxes;
@@ -72,7 +72,7 @@ function letters(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, box:
   const row = boxes.row[box]!;
   const text = label(chart, row, boxes.until[box]!, put.width, measurer(pen));
   if (!text) return;
-  const { ink, faint } = looks(chart);
+  const { ink, faint } = themeColours(chart);
   pen.fillStyle = boxes.until[box] || (chart.hits && !chart.hits.rows[row]) ? faint : ink;
   const at = angle(put.turn);
   if (put.curved) along(pen, on, text, put);
@@ -80,7 +80,7 @@ function letters(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, box:
 }
 
 function middle(pen: CanvasRenderingContext2D, chart: Chart, on: Disc): void {
-  const { ink, faint, muted } = looks(chart);
+  const { ink, faint, muted } = themeColours(chart);
   pen.fillStyle = muted;
   pen.beginPath();
   pen.arc(on.x, on.y, on.inner - 1, 0, 2 * Math.PI);
@@ -98,7 +98,7 @@ function middle(pen: CanvasRenderingContext2D, chart: Chart, on: Disc): void {
 
 function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, width: number, height: number): void {
   const { boxes, on, from, span } = drawn;
-  const { paper, accent, ink } = looks(chart);
+  const { paper, accent, ink } = themeColours(chart);
   pen.fillStyle = paper;
   pen.fillRect(0, 0, width, height);
   pen.font = FONT;
@@ -135,7 +135,7 @@ function draw(pen: CanvasRenderingContext2D, chart: Chart, drawn: Drawn, width: 
   pen.textBaseline = "alphabetic";
 }
 
-/** What is at a point; the middle stands for the centre itself. */
+/** The arc at a point; the middle is the centre itself. */
 function hit(chart: Chart, drawn: Drawn, point: Point): { row: number; until: number; middle: boolean } | undefined {
   const at = polar(drawn.on, point.x, point.y);
   if (!at) return undefined;
@@ -153,7 +153,7 @@ function Beside({ chart }: { chart: Chart }) {
   const listed = new Set(shown);
   const left = callees.reduce((sum, row) => (listed.has(row) ? sum : sum + tree.pathsIn(row, tree.end[row]!)), 0);
   return (
-    <aside class="beside" aria-label="The middle and what it calls">
+    <aside class="beside" aria-label="The centre and its callees">
       <h2>{nameOf(chart, centre)}</h2>
       {centre !== ROOT && (
         <Pairs
@@ -178,7 +178,7 @@ function Beside({ chart }: { chart: Chart }) {
           go: () => chart.go(row),
         }))}
       />
-      {!shown.length && <p class="fine">Nothing that was recorded.</p>}
+      {!shown.length && <p class="fine">No recorded callees.</p>}
       {left > 0 && (
         <p class="fine">
           and {smaller(left)} with {tree.weight.show(rest)}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All functions in rows: sorted by any column, searched, with the numbers of each.
+// The table of all functions with their numbers, which can be sorted and searched.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared } from "../parts/against";
 import { changeOf } from "../data/change";
@@ -11,7 +11,7 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { range } from "../state/store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
 import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
@@ -19,7 +19,7 @@ import type { View } from "../parts/view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
-/** What a column sorts by. */
+/** The sort key of each column. */
 type Keys = Record<string, Float64Array | ((row: number) => string)>;
 
 interface Made {
@@ -58,7 +58,7 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   keys["base"] = base.excl;
   keys["change"] = change;
   keys["ratio"] = share;
-  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // that of exclusive time, beside which it stands
+  const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // the unit of the column of exclusive time, which is adjacent
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
     timeColumn("base", "before", "Self time in the other run", base.excl, unit),
@@ -78,14 +78,14 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   ];
 }
 
-/** shows: what is known of functions. */
+/** shows: the recorded numbers. */
 function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: { times: boolean; calls: boolean }, longest: number, dark: boolean): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
   const { visits, incl, excl, mean, min, max, std } = flat;
   const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, mean, min, max, std };
   const wide = columnUnit(largest(incl));
-  const each = columnUnit(largest(max)); // one for all, so that they can be compared
+  const each = columnUnit(largest(max)); // one unit for all three, so they can be compared
   const resumed = flat.resumed;
   if (resumed) keys["resumed"] = resumed;
   const again: Column = {
@@ -96,7 +96,7 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
     cell: (row) => count(resumed![row]!),
   };
   const timely: Column[] = [
-    timeColumn("excl", "self time", "Exclusive time: in the function itself, without what it calls", excl, wide, largest(excl)),
+    timeColumn("excl", "self time", "Exclusive time: in the function itself, without callees", excl, wide, largest(excl)),
     shareColumn("exclShare", "Self time, of the self time of all functions", excl, flat.total),
     ...changeColumns(flat, keys),
     timeColumn("incl", "total time", "Inclusive time: with all that it calls; recursion counts once", incl, wide, largest(incl)),
@@ -132,19 +132,19 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
   return { columns, keys };
 }
 
-/** The end of a path says more than its beginning. */
+/** Shortens a path at its begin, as its end has more information. */
 export function shortPlace(place: string): string {
   const parts = place.split("/");
   return parts.length > 3 ? `…/${parts.slice(-3).join("/")}` : place;
 }
 
 function useRows(flat: Flat | undefined, regions: Regions | undefined): Uint32Array | undefined {
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   return useMemo(() => {
     if (!flat || !regions) return undefined;
     const all = Uint32Array.from({ length: flat.count }, (_, row) => row);
-    return meant ? all.filter((row) => meant[flat.region[row]!]) : all;
-  }, [flat, regions, meant]);
+    return highlighted ? all.filter((row) => highlighted[flat.region[row]!]) : all;
+  }, [flat, regions, highlighted]);
 }
 
 function longestName(flat: Flat, regions: Regions): number {
@@ -179,7 +179,7 @@ function Table() {
   const self = order.reduce((sum, row) => sum + flat.excl[row]!, 0);
   return (
     <>
-      <Toolbar says={order.length < flat.functions && `self time of these: ${time(self)}, ${percent(flat.total ? self / flat.total : 0)} of all`}>
+      <Toolbar status={order.length < flat.functions && `self time of these: ${time(self)}, ${percent(flat.total ? self / flat.total : 0)} of all`}>
         <span>
           {order.length === flat.functions ? `${count(flat.functions)} functions` : `${count(order.length)} of ${count(flat.functions)} functions`}
         </span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of asyncio and the like: how long they ran, how long they waited, and for what.
+// Tasks of asyncio and other libraries: the time in which they ran, waited, and for what.
 import { useMemo, useState } from "preact/hooks";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
@@ -7,7 +7,7 @@ import type { Columns } from "../data/columns";
 import type { Task, TaskGroup, TaskWait, Tasks } from "../data/contract";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
-import { useMeant } from "../state/meant";
+import { useHighlighted } from "../state/highlighted";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
@@ -19,8 +19,8 @@ const UNKNOWN = "(not known)";
 const asTasks = (columns: Columns<"tasks">): Tasks => columns.meta;
 
 function waited({ waits }: { waits: TaskWait[] }): string {
-  const said = waits.map((w) => `${time(w.time)} ${w.where ?? UNKNOWN}${w.what ? ` (${w.what.split(".").pop()})` : ""}`);
-  return said.join(", ");
+  const parts = waits.map((w) => `${time(w.time)} ${w.where ?? UNKNOWN}${w.what ? ` (${w.what.split(".").pop()})` : ""}`);
+  return parts.join(", ");
 }
 
 function ended(states: Record<string, number>): string {
@@ -29,7 +29,7 @@ function ended(states: Record<string, number>): string {
     .join(", ");
 }
 
-/** Groups of the other run, by what their coroutine is called here. */
+/** Groups of the other run, by the name of their coroutine in this run. */
 type Before = ReadonlyMap<string | null, TaskGroup>;
 
 function beforeOf(tasks: Tasks, against: Against): Before {
@@ -47,9 +47,9 @@ interface GroupsProps {
 function Groups({ groups, before, regions, chosen, choose }: GroupsProps) {
   const store = useStore();
   const { region: selected } = useSelection();
-  const meant = useMeant();
+  const highlighted = useHighlighted();
   const regionOf = (g: TaskGroup): number | undefined => (g.name === null ? undefined : regionNamed(regions, g.name));
-  const stays = (g: TaskGroup): boolean => !meant || meant[regionOf(g) ?? -1] === 1;
+  const stays = (g: TaskGroup): boolean => !highlighted || highlighted[regionOf(g) ?? -1] === 1;
   const most = Math.max(...groups.map((g) => g.running + g.waiting), 0);
   const columns: RowColumn<TaskGroup>[] = useMemo(
     () => [
@@ -120,8 +120,8 @@ function notes(tasks: Tasks): string {
 
 function againstText(now: Tasks, base: Tasks): string {
   const sum = ({ groups }: Tasks, what: "running" | "waiting"): number => groups.reduce((all, g) => all + g[what], 0);
-  const said = (["running", "waiting"] as const).map((what) => `${what} ${both(time, { now: sum(now, what), before: sum(base, what) })}`);
-  return `against the other run's ${count(base.count)} tasks: ${said.join("; ")}`;
+  const parts = (["running", "waiting"] as const).map((what) => `${what} ${both(time, { now: sum(now, what), before: sum(base, what) })}`);
+  return `against the other run's ${count(base.count)} tasks: ${parts.join("; ")}`;
 }
 
 export function TasksView() {
@@ -154,7 +154,7 @@ export function TasksView() {
   const waiting = tasks.groups.reduce((sum, g) => sum + g.waiting, 0);
   return (
     <>
-      <Toolbar says="Enter or a double click on a task selects its time">
+      <Toolbar status="Enter or a double click on a task selects its time">
         <b>{`${count(tasks.count)} tasks ran ${time(running)} and waited ${time(waiting)} in total`}</b>
         {base.data && <span>{againstText(tasks, base.data)}</span>}
       </Toolbar>

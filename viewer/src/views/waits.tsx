@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time lost by waiting in MPI: what kind, who, for whom, and where in the program.
+// Wait states of MPI: kind, waiter, cause, and source location.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
@@ -20,7 +20,7 @@ const asWaits = (columns: Columns<"waits">): Waits => columns.meta;
 interface KindsProps {
   waits: Waits;
   before: WaitsBefore | undefined;
-  /** s; all the waiting, and all the time in functions of all ranks and threads. */
+  /** s; sum of all waits, and time in functions of all ranks and threads */
   waited: number;
   busy: number;
   chosen: WaitMetric | undefined;
@@ -108,7 +108,7 @@ function Where({ waits, before, rows, facts, regions }: WhereProps) {
   return <Rows label="Waits by call path" rows={rows} columns={columns} by="time" {...useStackRows(regions, stack, () => "callers")} />;
 }
 
-/** Where waiting comes from, in a sentence. */
+/** A sentence about the largest cause of waits. */
 function words(rows: readonly WaitRow[], facts: Facts, total: number, before: number | undefined): string {
   const list = waiters(rows);
   const mpi = facts.locations.reduce((sum, l) => sum + l.mpi, 0);
@@ -155,7 +155,7 @@ export function WaitsView() {
   const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
   return (
     <>
-      <Toolbar says={metric ? metric.what : "by Scalasca's definitions"}>
+      <Toolbar status={metric ? metric.what : "by Scalasca's definitions"}>
         <b>{words(rows, facts, total, before?.total(kinds))}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />

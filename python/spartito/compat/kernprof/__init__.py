@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito-kernprof`: the command line and the files of line_profiler's kernprof, recorded by Spartito."""
+"""`spartito-kernprof`: the command line and the output files of line_profiler's kernprof; Spartito measures."""

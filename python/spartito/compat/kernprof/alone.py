@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""line_profiler's LineProfiler and `profile` in a program that no `spartito-kernprof` started: they measure this process
-themselves, into a directory that is gone at its end. Where something else measures it, lines go there, too."""
+"""line_profiler's LineProfiler and `profile` in a program that was not started by `spartito-kernprof`. They measure this process
+into a temporary directory, which is removed at exit. If the process is being measured already, lines are recorded into that
+experiment."""
 
 from __future__ import annotations
 
@@ -37,22 +38,22 @@ NO_DATA = "No profiling data on the current thread"
 
 
 class _Measurement:
-    """That of this process, if it is ours: paused while no profiler is enabled in any thread."""
+    """The measurement of this process by its profilers. It is paused while no profiler is enabled in any thread."""
 
     def __init__(self) -> None:
         self.directory = ""
         self.owner = 0
-        self.enabled = 0  # how often, over all profilers and threads
+        self.enabled = 0  # count of enable minus disable, over all profilers and threads
         self.lock = threading.Lock()
 
     def begin(self) -> None:
-        """Once, before the first function is marked. OSError, ValueError: it cannot be measured."""
+        """Starts the measurement; further calls have no effect. OSError, ValueError: the process cannot be measured."""
         if _measure.active() or self.directory:
             return
         import tempfile
 
         self.directory, self.owner = tempfile.mkdtemp(prefix="spartito-"), os.getpid()
-        # ahead of what the program registers after this, which therefore finds its results
+        # registered before the program's own exit functions, which run first and can still read the results
         atexit.register(self.end)
         try:
             Directory(self.directory, list(sys.argv) or ["python"], False).create()
@@ -83,7 +84,7 @@ class _Measurement:
 _measurement = _Measurement()
 
 
-class _Own(threading.local):
+class _ThreadState(threading.local):
     count = 0
     began = False
 
@@ -137,7 +138,7 @@ def _async_generator(profiler: Any, func: Any) -> Any:
 
 
 class Mark:
-    """Of a wrapper: whose it is, and what function it is around."""
+    """The attribute MARK of a wrapper: the profiler that made it, and the wrapped function."""
 
     __slots__ = ("func", "profiler")
 
@@ -146,13 +147,13 @@ class Mark:
 
 
 class Wrapping(Counted):
-    """Decorates whatever can be called: the profiler is enabled within."""
+    """Decorates callables, so that the profiler is enabled while they run."""
 
     def add_callable(self, func: Any) -> int:
         return 0
 
     def _has_wrapped(self, func: Any) -> bool:
-        """Itself, or below wrappers of other profilers."""
+        """Whether func is a wrapper of this profiler, or contains one below wrappers of other profilers."""
         mark = getattr(func, MARK, None)
         while isinstance(mark, Mark):
             if mark.profiler is self:
@@ -165,7 +166,7 @@ class Wrapping(Counted):
         return self.wrap_callable(func)
 
     def wrap_callable(self, func: Any) -> Any:
-        """func within `with self:` for each call."""
+        """A wrapper of func, each call of which runs within `with self:`."""
         if self._has_wrapped(func) or isinstance(func, COMPILED):
             return func
         if isinstance(func, (classmethod, staticmethod)):
@@ -194,7 +195,7 @@ class Wrapping(Counted):
 
         from spartito.user import manage
 
-        # between two steps of a generator its caller runs
+        # enabled only in each step of a generator, as its caller runs between the steps
         if inspect.isgeneratorfunction(func):
             made: Any = wraps(func)(_generator(self, func))
             return types.coroutine(made) if func.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE else made
@@ -204,7 +205,7 @@ class Wrapping(Counted):
         for name, member in list(vars(cls).items()):
             if isinstance(member, type) or not (isinstance(member, FunctionType) or wrapped(member) is not None):
                 continue
-            # a function from elsewhere, which is only found here by another name, is none of the class
+            # an attribute may be a function that was defined outside of the class, which is not wrapped
             if all(f.__qualname__.startswith(cls.__qualname__ + ".") for f in functions(member)):
                 setattr(cls, name, self(member))
 
@@ -220,7 +221,7 @@ class Wrapping(Counted):
         return made
 
 
-# which profilers have a function: of several, each counts for itself. Code of two files may be equal
+# The profilers of each function; each of them counts separately. The key has the file, as code objects of two files may be equal.
 _users: dict[tuple[str, CodeType], list[weakref.ref[LineProfiler]]] = {}
 
 
@@ -247,11 +248,11 @@ def _lines(function: Callable[..., Any], recorded: dict[tuple[str, int, str], Ti
 
 
 class _Shared:
-    """What one profiler has counted of a function that others have as well, in lines: (hits, nanoseconds)."""
+    """The counts of one profiler for a function that several profilers have: {line: (hits, nanoseconds)}."""
 
     def __init__(self, counted: Numbers) -> None:
         self.counted = counted
-        self.since: Numbers | None = None  # while it is enabled: what had been recorded when that began
+        self.since: Numbers | None = None  # the recorded counts when the profiler was enabled; None: it is disabled
 
     def until(self, now: Numbers) -> Numbers:
         return self.counted if self.since is None else _sum(self.counted, _difference(now, self.since))
@@ -267,24 +268,24 @@ def _sum(a: Numbers, b: Numbers) -> Numbers:
 
 
 class LineProfiler(Wrapping, WithinRun):
-    """Records the lines of its functions while it is enabled: by enable_by_count(), `with`, and in calls of what it has wrapped."""
+    """Records the lines of its functions while it is enabled: by enable_by_count(), `with`, and in calls of its wrappers."""
 
     def __init__(self, *functions: Any) -> None:
-        self._own = _Own()
-        self._enabled = 0  # how often, over all threads
+        self._thread = _ThreadState()
+        self._enabled = 0  # count of enable minus disable, over all threads
         self._shared: dict[tuple[str, CodeType], _Shared] = {}
         WithinRun.__init__(self, *functions)
 
     @property
     def enable_count(self) -> int:
-        return self._own.count
+        return self._thread.count
 
     @enable_count.setter
     def enable_count(self, n: int) -> None:
-        self._own.count = n
+        self._thread.count = n
 
     def _switch(self, on: bool) -> None:
-        self._own.began = True
+        self._thread.began = True
         with _measurement.lock:
             before, self._enabled = self._enabled, max(0, self._enabled + (1 if on else -1))
             changes = bool(before) != bool(self._enabled)
@@ -303,7 +304,7 @@ class LineProfiler(Wrapping, WithinRun):
                 shared.counted, shared.since = shared.until(now), now if on else None
 
     def _share(self, function: FunctionType) -> None:
-        """Another profiler has the function, too, or had it: from now on each counts for itself."""
+        """Registers this profiler for the function. If another profiler has or had it, each counts separately from now on."""
         key = _key(function)
         users = [user for user in (ref() for ref in _users.setdefault(key, [])) if user is not None]
         if self in users:
@@ -319,7 +320,7 @@ class LineProfiler(Wrapping, WithinRun):
         _users[key] = [weakref.ref(user) for user in (*users, self)]
 
     def add_callable(self, func: Any, guard: Any = None, name: str | None = None) -> int:
-        """1 if it has functions of Python, and was not made of one by this profiler; else 0."""
+        """Adds the Python functions of func. Returns 1; or 0 if there are no functions or func is a wrapper of this profiler."""
         found = [] if self._has_wrapped(func) else functions(func)
         if found:
             _measurement.begin()
@@ -329,10 +330,10 @@ class LineProfiler(Wrapping, WithinRun):
             _measure.lines(function)
         return 1 if found else 0
 
-    # ---- what was recorded
+    # ---- results
 
     def _timed(self) -> list[Timed]:
-        """The functions of this profiler, those that did not run too."""
+        """The functions of this profiler, also those that did not run."""
         from spartito.report.linetext import Timed
 
         recorded, found = _all(), {}
@@ -375,7 +376,7 @@ class LineProfiler(Wrapping, WithinRun):
 
     @property
     def last_time(self) -> dict[CodeType, dict[str, int]]:
-        """The line that each function is at which this thread calls now, while the profiler is enabled."""
+        """The current line of each function on this thread's stack; empty while the profiler is disabled."""
         from time import perf_counter_ns
 
         found: dict[CodeType, dict[str, int]] = {}
@@ -389,15 +390,15 @@ class LineProfiler(Wrapping, WithinRun):
 
     @property
     def c_last_time(self) -> dict[int, dict[str, int]]:
-        """The same by the hash of the functions' bytecode. KeyError: it was never enabled in this thread."""
-        if not self._own.began:
+        """last_time by the hash of the functions' bytecode. KeyError: the profiler was never enabled in this thread."""
+        if not self._thread.began:
             raise KeyError(NO_DATA)
         return {hash(code.co_code): entry for code, entry in self.last_time.items()}
 
 
 class GlobalProfiler:
-    """`from line_profiler import profile`: in a run of kernprof its profiler; else it records where LINE_PROFILE=1, --line-profile
-    or enable() asks for it, and writes the results when the program ends."""
+    """`from line_profiler import profile`. In a run of kernprof it is kernprof's profiler. Otherwise LINE_PROFILE=1, --line-profile
+    or enable() enables it, and it writes its results at exit."""
 
     def __init__(self, config: object = None) -> None:
         self._profile: Any = None
@@ -455,7 +456,7 @@ class GlobalProfiler:
             self._profile.disable_by_count()
 
     def show(self) -> None:
-        """Writes what write_config names. A child of fork leaves that to who began."""
+        """Writes the outputs of write_config. A forked child writes nothing."""
         if self._profile is None or (self._owner and self._owner != os.getpid()):
             return
         import io

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which functions of Python a callable, class or descriptor consists of. Imported when the interpreter starts."""
+"""Finds the Python functions of a callable, class or descriptor. Imported at interpreter start, so keep imports few."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-MARK = "__line_profiler_id__"  # of a wrapper: which profiler made it, around what
+MARK = "__line_profiler_id__"  # attribute of wrappers, see Mark
 COMPILED = (
     BuiltinFunctionType,
     type(str.join),  # method_descriptor
@@ -22,19 +22,19 @@ COMPILED = (
 
 
 def wrapped(thing: Any) -> tuple[Any, ...] | None:
-    """What a callable or descriptor of Python is made of; None: it is something else."""
+    """The callables that a method, descriptor or partial object contains; None: it is of another type."""
     if isinstance(thing, (classmethod, staticmethod, MethodType)):
         return (thing.__func__,)
     if isinstance(thing, property):
         return tuple(f for f in (thing.fget, thing.fset, thing.fdel) if f is not None)
-    tools = sys.modules.get("functools")  # only where it was imported there can be such
+    tools = sys.modules.get("functools")  # without this module, no object has its types
     if tools is not None and isinstance(thing, (tools.partial, tools.partialmethod, tools.cached_property)):
         return (thing.func,)
     return None
 
 
 def _members(cls: type) -> Iterator[Any]:
-    """What is defined in a class."""
+    """The functions, descriptors and nested classes that a class defines."""
     prefix = cls.__qualname__ + "."
     for member in list(vars(cls).values()):
         if isinstance(member, type):
@@ -45,8 +45,8 @@ def _members(cls: type) -> Iterator[Any]:
 
 
 def functions(thing: Any, seen: set[int] | None = None) -> list[FunctionType]:
-    """The functions that a callable (method, property, partial, class …) consists of; of a wrapper that a profiler has made, the
-    one within. TypeError: it is no callable."""
+    """The Python functions of a callable (method, property, partial, class …). For a wrapper of a profiler, the wrapped function.
+    TypeError: it is not callable."""
     seen = set() if seen is None else seen
     if id(thing) in seen or isinstance(thing, COMPILED):
         return []

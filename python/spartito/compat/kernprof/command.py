@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito-kernprof`: starts the interpreter on the program as `spartito run` does, and writes kernprof's files at the end."""
+"""`spartito-kernprof`: runs the program as `spartito run` does, and writes kernprof's output files at the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spartito.base.messages import Refused, reason, say
 from spartito.compat.frontend import flags
 from spartito.compat.kernprof.inside import SETUP, VARIABLE
 from spartito.compat.kernprof.options import HELP, Asked, Wrong, configure, parse
-from spartito.compat.kernprof.results import inspect_with, short, show, tell, write
+from spartito.compat.kernprof.results import inspect_with, print_line, short, show, write
 from spartito.experiments import rundir
 from spartito.run import launch
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.experiments.world import World
 
-MAIN = "re:^__main__:[^<]+$"  # all functions of a program that is no file
+MAIN = "re:^__main__:[^<]+$"  # all functions of a program from -c or standard input
 
 
 def complain(text: str) -> None:
@@ -34,8 +34,9 @@ class Job:
         self.lines = bool(asked["line_by_line"])
         self.builtin = self.lines or bool(asked["builtin"])
         self.loudness = int(asked["verbose"]) - int(asked["quiet"] or 0)
-        self.made = ""  # an output that was made for its name alone
-        self.meant: list[tuple[str, int, str]] = []  # file, first line and name of functions that results list in any case
+        self.made = ""  # path of an output file that was created to reserve its name
+        # (file, first line, name) of functions that results list even if they did not run
+        self.meant: list[tuple[str, int, str]] = []
         self.script, words = self._program()
         self.command = [sys.executable or "python3", *flags(), *words, *asked.arguments]
         self.setup = self._setup()
@@ -43,7 +44,7 @@ class Job:
         self.environment = self._environment()
 
     def _program(self) -> tuple[str, list[str]]:
-        """The file that becomes __main__, if it is one, and what the interpreter is told."""
+        """The file that becomes __main__ ("": none), and the interpreter's arguments."""
         from spartito.compat.kernprof import targets
 
         asked = self.asked
@@ -100,7 +101,7 @@ class Job:
         )
         for name in dict.fromkeys(found.unknown):
             hint = found.hints.get(name, "")
-            complain(f"-p {name}: there is no such module, class, function or file of Python{hint}; nothing of it is recorded")
+            complain(f"-p {name}: no module, class, function or Python file of that name{hint}; it is not recorded")
         self.meant += found.meant
         if self.script and not targets.own_profile(self.script):
             lines = targets.first_lines(self.script) or {}
@@ -111,7 +112,7 @@ class Job:
         environment = dict(os.environ)
         for name in ("SPARTITO_TRACE", "SPARTITO_LINES", "SPARTITO_INSTRUMENT", VARIABLE, SETUP):
             environment.pop(name, None)
-        environment["SPARTITO_SOURCE"] = "0"  # the experiment goes at the end
+        environment["SPARTITO_SOURCE"] = "0"  # the experiment is temporary, so it needs no copy of the source files
         if self.lines:
             environment["SPARTITO_LINES"] = "\n".join(self._patterns())
         elif "SPARTITO_C_CALLS" not in environment:
@@ -120,7 +121,7 @@ class Job:
             environment[VARIABLE] = "lines" if self.lines else "calls"
             environment["SPARTITO_INSTRUMENT"] = "0"
         if self.setup:
-            # only for the process that this one starts: its own children have another parent
+            # with this process's id: only its direct child runs the setup, not that one's children
             environment[SETUP] = f"{os.getpid()}:{self.setup}"
         return environment
 
@@ -131,7 +132,7 @@ class Job:
         for text in strange_variables():
             complain(text)
         if not self.lines and self.asked["prof_mod"]:
-            complain("-p is for -l: without it every call is recorded, or with -b what `profile` is asked to")
+            complain("-p needs -l: without it, every call is recorded, or with -b those that `profile` selects")
         line = targets.own_profile(self.script) if self.builtin and self.script else 0
         if line:
             named = self.lines and self.asked["prof_mod"]
@@ -146,7 +147,7 @@ class Job:
 
 
 class _Writing:
-    """-i: writes what there is until now, again and again, beside the program."""
+    """-i: a thread that writes the results so far at regular intervals while the program runs."""
 
     def __init__(self, job: Job, directory: rundir.Directory) -> None:
         import threading
@@ -166,7 +167,7 @@ class _Writing:
             try:
                 write(Model(self.directory.path), self.directory, self.job.lines, self.job.outfile, self.job.meant)
             except Exception:
-                pass  # nothing recorded yet, or half a line of it; the end will say what is wrong
+                pass  # no complete data yet; _afterwards() reports persistent errors
 
     def end(self) -> None:
         self.over.set()
@@ -174,7 +175,7 @@ class _Writing:
 
 
 def _directory(job: Job, world: World | None) -> rundir.Directory:
-    """A hidden experiment beside the output: what is recorded survives whatever happens before the output is written."""
+    """Creates a hidden experiment directory beside the output file. It is kept if the output cannot be written."""
     import tempfile
     import time
 
@@ -194,7 +195,7 @@ def _directory(job: Job, world: World | None) -> rundir.Directory:
 
 
 def _model(directory: rundir.Directory) -> Model | None:
-    """None: no process was recorded."""
+    """Opens the experiment. None: no process was recorded."""
     found = rundir.Found(directory.path)
     for text in found.errors:
         complain("a process was not recorded: " + text)
@@ -209,7 +210,7 @@ def _model(directory: rundir.Directory) -> Model | None:
 
 
 def _afterwards(job: Job, directory: rundir.Directory) -> None:
-    """Refused, OSError, _analyse.Error: the output cannot be written."""
+    """Writes and prints the results. Refused, OSError, _analyse.Error: the output cannot be written."""
     model = _model(directory)
     paths = write(model, directory, job.lines, job.outfile, job.meant)
     job.made = ""
@@ -225,18 +226,18 @@ def _afterwards(job: Job, directory: rundir.Directory) -> None:
             complain(line)
     try:
         _print(job, model, paths)
-    except BrokenPipeError:  # `kernprof -lv script.py | head`: the file is there all the same
+    except BrokenPipeError:  # `kernprof -lv script.py | head`; the output file has been written
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _print(job: Job, model: Model | None, paths: list[str]) -> None:
     if job.loudness >= 0:
         for path in paths:
-            tell(f"Wrote profile results to {short(path)!r}")
+            print_line(f"Wrote profile results to {short(path)!r}")
     if job.loudness > 0:
         show(model, job.asked, job.lines, job.outfile, job.meant)
     elif job.loudness == 0:
-        tell(f"Inspect results with:\n{inspect_with(short(job.outfile), job.lines)}")
+        print_line(f"Inspect results with:\n{inspect_with(short(job.outfile), job.lines)}")
     if sys.stdout is not None:
         sys.stdout.flush()
 
@@ -252,7 +253,7 @@ def _end(job: Job, directory: rundir.Directory, status: int) -> None:
         try:
             directory.describe(directory.crew.status() if directory.crew else status)
         except OSError:
-            pass  # of use only if the experiment stays
+            pass  # the description is only needed if the experiment is kept
         _afterwards(job, directory)
     except (Error, Refused, OSError) as e:
         text = reason(e) if isinstance(e, OSError) else str(e)
@@ -262,7 +263,7 @@ def _end(job: Job, directory: rundir.Directory, status: int) -> None:
 
 
 def _hide(loudness: int) -> None:
-    """-qq and -qqq: of the program too."""
+    """-qq and -qqq: discards standard output, and standard error, of the program, too."""
     for number in (1, 2)[: max(-loudness - 1, 0)]:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, number)
@@ -300,12 +301,12 @@ def _start(job: Job) -> int:
 def _run(words: list[str]) -> int:
     asked = parse(words)
     if asked["help"]:
-        tell(HELP)
+        print_line(HELP)
         return 0
     if asked["version"]:
         from spartito._version import __version__
 
-        tell(f"kernprof of spartito {__version__}")
+        print_line(f"kernprof of spartito {__version__}")
         return 0
     if not asked.kind:
         raise Wrong("no program given: a script, -m module or -c code")
@@ -314,12 +315,12 @@ def _run(words: list[str]) -> int:
     try:
         return _start(job)
     finally:
-        if job.made:  # nothing was written into it
+        if job.made:  # the reserved file is still empty
             os.unlink(job.made)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status: the program's, 1 where it was not started, 2 where the command line cannot be understood."""
+    """Returns the exit status: of the program; 1: it was not started; 2: the command line is invalid."""
     try:
         status = _run(sys.argv[1:] if argv is None else argv)
     except Refused as e:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `spartito-kernprof` puts into the processes that it measures: `profile` in the builtins, as line_profiler's LineProfiler and
-kernprof's wrapper of cProfile are to their users. Imported when the interpreter starts: what it needs later is imported later."""
+"""The part of `spartito-kernprof` within the measured processes: `profile` in the builtins, with the interface of line_profiler's
+LineProfiler or of kernprof's wrapper of cProfile. Imported at interpreter start, so further imports are within functions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VARIABLE, SETUP = "SPARTITO_KERNPROF", "SPARTITO_KERNPROF_SETUP"
 
 
 class Counted:
-    """Switching on and off by counting, as a context manager too."""
+    """A profiler that is enabled while it was enabled more often than disabled. It is a context manager, too."""
 
     def __init__(self) -> None:
         self.enable_count = 0
@@ -53,7 +53,7 @@ class Counted:
 
 
 class Profiler(Counted):
-    """What both have beside: running code in between."""
+    """The methods that both profilers share, such as running code while enabled."""
 
     def enable(self, *arguments: object, **keywords: object) -> None:
         self._switch(True)
@@ -77,8 +77,8 @@ class Profiler(Counted):
 
 
 class LineProfiler(Profiler):
-    """`@profile` marks a function, whose lines are recorded from then on, and returns it as it is. What add_function() and the like
-    name is marked when the profiler is next enabled."""
+    """Line profiler. `@profile` marks a function, whose lines are recorded from then on, and returns the function unchanged.
+    add_function() and the like mark functions when the profiler is enabled the next time."""
 
     def __init__(self, *functions: Any) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class LineProfiler(Profiler):
         self.add_callable(func)
 
     def add_callable(self, func: Any, guard: Any = None, name: str | None = None) -> int:
-        """1 if it has functions of Python, else 0."""
+        """Adds the Python functions of func. Returns 1 if it has any, else 0."""
         found = functions(func)
         self.functions += found
         self._waiting += found
@@ -112,7 +112,7 @@ class LineProfiler(Profiler):
         return 1 if found else 0
 
     def add_class(self, cls: type, *, scoping_policy: Any = None, wrap: bool = False) -> int:
-        """How many members of it were added. ValueError: there is no such policy."""
+        """Adds the members of a class and returns their number. ValueError: unknown policy."""
         from spartito.compat.kernprof.scoping import Adding
 
         return Adding(self, scoping_policy, wrap)(cls)
@@ -121,11 +121,11 @@ class LineProfiler(Profiler):
         return self.add_class(mod, scoping_policy=scoping_policy, wrap=wrap)  # type: ignore[arg-type]
 
     def dump_stats(self, filename: str | os.PathLike[str]) -> None:
-        """What was recorded until now, as kernprof's own file at the end has it."""
+        """Writes the results so far in the format of kernprof's output file."""
         _convert("lprof", os.fspath(filename))
 
     def get_stats(self) -> LineStats:
-        """The same as an object: `timings`, {(file, line, function): [(line, hits, time)]}, and `unit`, of times in seconds."""
+        """The results so far: `timings`, {(file, line, function): [(line, hits, time)]}, and `unit`, of times in seconds."""
         import tempfile
 
         from spartito.compat.kernprof.stats import load_stats
@@ -158,11 +158,11 @@ class LineProfiler(Profiler):
 
 
 class CallProfiler(Profiler):
-    """Without -l: calls are recorded while it is enabled, and in functions that it decorates."""
+    """Call profiler, for kernprof without -l: records calls while it is enabled, and in functions that it decorates."""
 
     def _switch(self, on: bool) -> None:
         if on:
-            _measure.instrument(True)  # which it is not from the start on
+            _measure.instrument(True)  # with -b, SPARTITO_INSTRUMENT=0 disables this at start
             _measure.resume()
         else:
             _measure.pause()
@@ -206,7 +206,7 @@ class CallProfiler(Profiler):
 
 
 def _recorded() -> tuple[Any, Any]:
-    """The experiment as it is now; the user has asked this process for results, so it loads what reads them."""
+    """The model of the current experiment, and its sources. This process imports them only if the user asks for results."""
     directory = _measure.experiment()
     if directory is None:
         raise RuntimeError("profile: nothing is being measured, so there are no results; run the program with spartito-kernprof")
@@ -229,8 +229,7 @@ def _convert(kind: str, path: str) -> None:
 
 
 class _Finder:
-    """Hands our `profile` to the real line_profiler when the program imports that: `from line_profiler import profile` is this
-    one."""
+    """Import hook: when the program imports an installed line_profiler, replaces its `profile` by Spartito's."""
 
     def __init__(self, profiler: Profiler) -> None:
         self.profiler = profiler
@@ -260,8 +259,8 @@ class _Finder:
 
 
 def _run_setup(path: str) -> None:
-    """As kernprof runs it: as __main__, its directory on sys.path from then on. Not recorded: that begins with the code <module> of
-    __main__, and this is called otherwise."""
+    """Runs the setup script as kernprof does: as __main__, and with its directory on sys.path. It is not recorded, as recording
+    begins with the code object <module> of __main__, and this one has another name."""
     import builtins
 
     sys.path.insert(1 if sys.path[:1] != [os.path.dirname(path)] else 0, os.path.dirname(path))
@@ -271,7 +270,7 @@ def _run_setup(path: str) -> None:
 
 
 def begin() -> None:
-    """In every process of the run; the setup only in the one that kernprof itself has started."""
+    """Called at the start of every process of the run. Only the direct child of kernprof runs the setup script."""
     import builtins
 
     kind = os.environ.get(VARIABLE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""%lprun and %%lprun_all, as line_profiler's extension of IPython has them."""
+"""The magics %lprun and %%lprun_all of line_profiler's extension of IPython."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-FREE = (SystemExit, KeyboardInterrupt)  # of the code's own exceptions, what ends a program and not a cell
+FREE = (SystemExit, KeyboardInterrupt)  # exceptions of the measured code that do not fail the cell
 
 
 def _functions(code: CodeType, namespace: dict[str, Any]) -> list[types.FunctionType]:
-    """Those that the code defines, as functions of the same code objects; none of classes themselves."""
+    """Function objects for the code objects of all functions that the code defines, without class bodies."""
     found = []
     for inner in code.co_consts:
         if not isinstance(inner, types.CodeType):
             continue
-        if inner.co_flags & 2 and not inner.co_name.startswith("<"):  # CO_NEWLOCALS with CO_OPTIMIZED: no body of a class
+        if inner.co_flags & 2 and not inner.co_name.startswith("<"):  # CO_NEWLOCALS: a function, not a class body
             cells = tuple(types.CellType() for _ in inner.co_freevars)
             found.append(types.FunctionType(inner, namespace, inner.co_name, None, cells))
         found += _functions(inner, namespace)
@@ -37,7 +37,7 @@ def _functions(code: CodeType, namespace: dict[str, Any]) -> list[types.Function
 @magics_class
 class LineProfilerMagics(Magics):  # type: ignore[misc]
     def _profiled(self, profiler: LineProfiler, run: Callable[[], object]) -> str:
-        """Runs it with `profile` among the builtins; what to say of its end."""
+        """Calls run() with the profiler as builtin `profile`. Returns a message about an exception that ended it."""
         import builtins
 
         before = vars(builtins).get("profile")
@@ -80,8 +80,8 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]
     def lprun(self, line: str) -> LineProfiler | None:
         """%lprun -f FUNCTION [-f …] [-m MODULE] [-rszt] [-u SECONDS] [-D FILE] [-T FILE] STATEMENT
 
-        The lines of these functions, and of those of a module, while the statement runs. -r returns the profiler, -s and -z leave
-        out what did not run, -t sorts by time, -D writes .lprof, -T what is printed."""
+        Profiles the lines of these functions, and of those of a module, while the statement runs. -r returns the profiler, -s and
+        -z omit lines that did not run, -t sorts by time, -D writes a .lprof file, -T writes the printed text to a file."""
         options, statement = self.parse_options(line, "rsztf:m:D:T:u:", list_all=True)
         namespace = self.shell.user_ns
         profiler = LineProfiler()
@@ -105,8 +105,8 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]
     def lprun_all(self, line: str, cell: str) -> LineProfiler | None:
         """%%lprun_all [-prszt] [-u SECONDS] [-D FILE] [-T FILE]
 
-        The lines of the whole cell and of the functions that it defines; -p: its own lines alone. -t puts the seconds that it took
-        into _total_time_taken; the rest is as for %lprun."""
+        Profiles all lines of the cell and of the functions that it defines; -p: without these functions. -t stores the duration in
+        seconds in _total_time_taken. The other options are those of %lprun."""
         from linecache import cache
         from time import perf_counter
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of kernprof, and the table of a TOML file that gives its defaults."""
+"""The command line of kernprof, and the table of a TOML file with its defaults."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 HELP = """\
 usage: kernprof [options] {script | -m module | -c code | -} [arguments]
 
-Runs a program under Spartito and writes what it measured for line_profiler or pstats.
+Runs a program under Spartito and writes the result as a file of line_profiler or pstats.
 
 profiling:
   -l, --line-by-line       record lines; puts `profile` into the builtins, which decorates functions
                            (without: every call, as cProfile does)
-  -b, --builtin            put `profile` into the builtins; without -l only what it decorates, or what
-                           runs between profile.enable() and profile.disable(), is recorded
+  -b, --builtin            put `profile` into the builtins; without -l, record only functions that it
+                           decorates, and code between profile.enable() and profile.disable()
   -s, --setup FILE         run this Python file first, without recording it
   -p, --prof-mod TARGET    with -l: record the lines of these modules, classes, functions or files
-                           (several with commas or several -p; an empty one forgets those before it)
-      --prof-imports       with -l, if the script is one of -p: also of what it imports
-      --no-preimports      with -l: of -p only what the script itself imports
+                           (several with commas or several -p; an empty one removes those before it)
+      --prof-imports       with -l, if -p names the script: also the modules that it imports
+      --no-preimports      with -l: of the targets of -p only those that the script imports
 
 output:
   -o, --outfile FILE       default: SCRIPT.lprof with -l, else SCRIPT.prof; beside it one for each rank
                            of MPI, SCRIPT.lprof0, SCRIPT.lprof1 ...
-  -i, --output-interval N  write it every N seconds too (default 1)
-  -v, --verbose, --view    print the result (twice: say what is done)
-  -q, --quiet              say less; twice: the program's output is not shown, three times: nor its errors
-  -r, --rich               print it coloured by heat
-  -u, --unit SECONDS       of printed times (default 1e-6)
-  -z, --skip-zero          print no functions that did not run
+  -i, --output-interval N  also write the file every N seconds (default 1)
+  -v, --verbose, --view    print the result (twice: also debug messages)
+  -q, --quiet              fewer messages; twice: discard the program's output; three times: also its errors
+  -r, --rich               print it coloured by time
+  -u, --unit SECONDS       unit of printed times (default 1e-6)
+  -z, --skip-zero          omit functions that did not run
       --summarize          print a line for each function at the end
       --config FILE        TOML file whose table tool.line_profiler.kernprof has the defaults
                            (default: line_profiler.toml or pyproject.toml here or above); --no-config: none
 
   -h, --help   -V, --version
 
-Switches take a value too: --rich=yes, --rich=no, --no-rich."""
+Flags also take a value: --rich=yes, --rich=no, --no-rich."""
 
 # short, long, kind and name of each: on (yes or no), more (counted), text, list, number, seconds
 TABLE = (
@@ -87,15 +87,15 @@ FILES = ("line_profiler.toml", "pyproject.toml")
 
 
 class Wrong(Refused):
-    """A command line that cannot be understood."""
+    """The command line is invalid; the exit status is 2."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text, 2)
 
 
 class Asked:
-    """What a command line asks for. kind: file, module, code, stdin, or nothing where there is nothing to run; what: the path, name
-    or code; given: by name."""
+    """A parsed command line. kind: of the program: file, module, code, stdin, or "" without a program; what: its path, name or
+    code; given: options by name."""
 
     def __init__(self) -> None:
         self.given: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def _seconds(flag: str, text: str) -> int:
 
 
 def _long(word: str) -> tuple[str, str, str]:
-    """(flag, kind, name) of a long option, which may be shortened as long as it stays the only one. kind "off": turned off."""
+    """(flag, kind, name) of a long option, which may be abbreviated as long as it is unique. kind "off": the option is disabled."""
     known = {"--" + long: (kind, name) for _, long, kind, name in TABLE}
     known.update({"--no-" + long: ("off", name) for _, long, kind, name in TABLE if kind == "on"})
     if word not in known:
@@ -145,7 +145,7 @@ def _long(word: str) -> tuple[str, str, str]:
 
 
 class _Words:
-    """What is left of the command line."""
+    """The command line and the index of the next word."""
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
@@ -160,7 +160,7 @@ class _Words:
         return self.words[self.at - 1]
 
     def optional(self, attached: str | None, fits: Any) -> str | None:
-        """A value that may be left out: the next word is one only if it can be nothing else."""
+        """An optional value: the attached one, or the next word if fits() accepts it."""
         if attached is None and self.at < len(self.words) and fits(self.words[self.at]):
             self.at += 1
             return self.words[self.at - 1]
@@ -190,7 +190,7 @@ def _take(asked: Asked, words: _Words, flag: str, kind: str, name: str, attached
 
 
 def _letters(asked: Asked, words: _Words, word: str) -> bool:
-    """Short options, several of them perhaps. True: what is to be run has begun."""
+    """Parses a word of one or more short options. True: the last one begins the program (-m, -c)."""
     short = {letter: (kind, name) for letter, _, kind, name in TABLE if letter}
     for i, letter in enumerate(word[1:], 1):
         rest = word[i + 1 :] or None
@@ -209,7 +209,7 @@ def _letters(asked: Asked, words: _Words, word: str) -> bool:
 
 
 def parse(given: list[str]) -> Asked:
-    """Wrong: what cannot be understood."""
+    """Parses a command line. Wrong: it is invalid."""
     asked, words = Asked(), _Words(given)
     while words.at < len(given):
         word = given[words.at]
@@ -255,7 +255,7 @@ def read_table(path: str) -> dict[str, Any]:
 
 
 def find_table() -> tuple[str, dict[str, Any]]:
-    """The first file, here or above, with a table of line_profiler."""
+    """(path, table) of the first file in this directory or above it that has a table of line_profiler."""
     named = os.environ.get("LINE_PROFILER_RC", "")
     if named:
         return named, read_table(named)
@@ -281,7 +281,7 @@ def find_table() -> tuple[str, dict[str, Any]]:
 
 
 def configure(asked: Asked) -> None:
-    """Fills in what a file says and the command line does not. Refused: a file or value that cannot be read, naming it."""
+    """Adds the options of a file that are not on the command line. Refused: a file or value is invalid."""
     if "config" in asked.given:
         path = asked.given["config"] or ""
         table = read_table(path) if path else {}

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 
 def _tables(config: object) -> dict[str, Any]:
-    """Of a file that is named, or of the first that is found; empty: there is none, or it cannot be read, which is a warning."""
+    """The tables of the named file, or of the first file that find_table() finds. Empty: no file, or it cannot be read, which
+    causes a warning."""
     from spartito.base.messages import Refused
     from spartito.compat.kernprof.options import find_table, read_table
 
@@ -27,7 +28,7 @@ def _tables(config: object) -> dict[str, Any]:
 
 
 def configure(profiler: Any, config: object) -> None:
-    """profiler: its setup_config, write_config, show_config and output_prefix. A key that they have not has no effect."""
+    """Sets setup_config, write_config, show_config and output_prefix of the profiler. Unknown keys have no effect."""
     tables = _tables(config)
     for section in ("setup", "write", "show"):
         table, into = tables.get(section), getattr(profiler, section + "_config")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What kernprof writes and prints at the end, and now and then before it."""
+"""Writes and prints the results of kernprof, at the end and with -i also while the program runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from spartito.compat.kernprof.options import Asked
     from spartito.experiments.rundir import Directory
 
-    Meant = list[tuple[str, int, str]]  # file, first line and name of what was asked for, whether it ran or not
+    Meant = list[tuple[str, int, str]]  # (file, first line, name) of the requested functions, also of those that did not run
 
-# LineStats without a function, as src/write/profile/lprof.c would write it
+# pickle of a LineStats without functions, as src/write/profile/lprof.c writes it
 EMPTY = (
     b"\x80\x04X\x1b\0\0\0line_profiler.line_profilerX\x09\0\0\0LineStats\x93)\x81}(X\x07\0\0\0timings}("
     b"uX\x04\0\0\0unitG>\x11.\x0b\xe8&\xd6\x95ub."
@@ -26,14 +26,14 @@ EMPTY = (
 EMPTY_CALLS = b"{0"  # marshal's empty dictionary
 
 
-def tell(text: str) -> None:
-    """On standard output, as kernprof does it."""
+def print_line(text: str) -> None:
+    """Prints to standard output, as kernprof does."""
     if sys.stdout is not None:
         sys.stdout.write(printable(text, sys.stdout.encoding) + "\n")
 
 
 def short(path: str) -> str:
-    """The shortest way to write it."""
+    """The path relative to the current directory, if that is shorter."""
     try:
         relative = os.path.relpath(path)
     except (OSError, ValueError):
@@ -59,14 +59,14 @@ def _write(model: Model | None, lines: bool, path: str, meant: Meant, process: i
 
 
 def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:
-    """The process of each rank of the job, by its number; nothing where there is one alone."""
+    """Mapping from rank numbers to processes; empty if there is only one rank."""
     from spartito.experiments.naming import rank_number
 
     found: dict[int, int] = {}
     launchers = {place.pid: place.rank for place in directory.crew.places()} if directory.crew else {}
     for i, process in enumerate(info["processes"]):
         rank = rank_number(info, i)
-        if rank is None:  # it never began MPI, but was started as a rank
+        if rank is None:  # the process did not initialize MPI, but its launcher was started as a rank
             rank = launchers.get(process["ppid"])
         if rank is not None:
             found.setdefault(rank, i)
@@ -74,7 +74,8 @@ def ranks(info: dict[str, Any], directory: Directory) -> dict[int, int]:
 
 
 def write(model: Model | None, directory: Directory, lines: bool, path: str, meant: Meant) -> list[str]:
-    """The file, and beside it one for each rank. Returns their paths. Refused, OSError, _analyse.Error: it cannot be written."""
+    """Writes the output file and one for each rank; returns their paths. Refused, OSError, _analyse.Error: a file cannot be
+    written."""
     if os.path.isdir(path):
         raise Refused(f"{path} is a directory: name a file with -o")
     _write(model, lines, path, meant)
@@ -87,12 +88,12 @@ def write(model: Model | None, directory: Directory, lines: bool, path: str, mea
 
 
 def show(model: Model | None, asked: Asked, lines: bool, path: str, meant: Meant) -> None:
-    """-v: on standard output."""
+    """-v: prints the results to standard output."""
     if not lines:
         import pstats
 
         if not (model and model.flat(sort="excl", limit=1)):
-            return  # pstats refuses a file that holds nothing
+            return  # pstats raises an error for an empty file
         pstats.Stats(path).strip_dirs().sort_stats(-1).print_stats()
         return
     from spartito.base.text import standard_output
@@ -117,7 +118,7 @@ def show(model: Model | None, asked: Asked, lines: bool, path: str, meant: Meant
 
 
 def inspect_with(path: str, lines: bool) -> str:
-    """The command that shows the file."""
+    """The command line that prints the file."""
     from importlib.util import find_spec
     from shlex import quote
 

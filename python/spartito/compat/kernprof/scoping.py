@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What LineProfiler.add_class() and add_module() find in a namespace, by the policies of line_profiler 5: `exact` (only what is
-defined in it itself), `children` (and classes or modules that are its children), `descendants` (and theirs), `siblings` (what lies
-below its parent), `none` (all). For functions `exact` and `children` are the same."""
+"""Selects the members of a namespace for LineProfiler.add_class() and add_module(), with the policies of line_profiler 5: `exact`
+(only members defined in the namespace), `children` (also its child classes or modules), `descendants` (also their descendants),
+`siblings` (all below the namespace's parent), `none` (all members). For functions, `exact` and `children` are the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULTS = {"func": "siblings", "class": "siblings", "module": "exact"}
 
 
 def chosen(policy: Any) -> dict[str, str]:
-    """ValueError: there is no such policy."""
+    """The policy of each kind of member. ValueError: unknown policy."""
     given = policy if isinstance(policy, dict) else dict.fromkeys(DEFAULTS, policy) if policy is not None else {}
     found = dict(DEFAULTS)
     for kind, name in given.items():
@@ -34,14 +34,14 @@ def chosen(policy: Any) -> dict[str, str]:
 
 
 def _path(thing: Any) -> Path:
-    """Of a function, class or module: its names from the outermost package on."""
+    """The names of a function, class or module from the outermost package on."""
     if isinstance(thing, ModuleType):
         return tuple(thing.__name__.split("."))
     return (*str(thing.__module__).split("."), *thing.__qualname__.split("."))
 
 
 def _within(path: Path, namespace: Path, policy: str) -> bool:
-    """Whether what has that path is of the namespace: for a function or class as what is defined in it, or below."""
+    """Whether a member with that path belongs to the namespace by the policy."""
     if policy == "siblings" and len(namespace) > 1:
         namespace = namespace[:-1]
     if policy == "none":
@@ -52,7 +52,7 @@ def _within(path: Path, namespace: Path, policy: str) -> bool:
 
 
 def _is_member(value: Any, here: Path, policy: str) -> bool:
-    """Of something that consists of functions."""
+    """Whether all functions of a callable belong to the namespace."""
     policy = "children" if policy == "exact" else policy
     return all(_within(_path(f), here, policy) for f in functions(value))
 
@@ -77,7 +77,7 @@ class Adding:
                 yield name, value, "function"
 
     def __call__(self, namespace: Any) -> int:
-        """How many members were added."""
+        """Adds the members of the namespace and returns their number."""
         self.seen.add(id(namespace))
         added, failed = 0, {}
         for name, value, kind in self._values(namespace):
@@ -92,7 +92,7 @@ class Adding:
             added += len(self.profiler.functions) > before
             try:
                 setattr(namespace, name, made)
-            except (TypeError, AttributeError):  # built-in types and the like do not let themselves be changed
+            except (TypeError, AttributeError):  # attributes of built-in types cannot be set
                 failed[name] = value
         if failed:
             text = f"cannot wrap {len(failed)} attribute(s) of {namespace!r} (`{{attr: value}}`): {failed!r}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads .lprof files and prints them, where line_profiler is not installed."""
+"""Reads and prints .lprof files without line_profiler."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ usage: python -m line_profiler [-u SECONDS] [-z] [-t] [-m] [-r] FILE.lprof...
 
 Prints what kernprof has recorded; several files are added up.
 
-  -u, --unit SECONDS   of printed times (default 1e-6)
-  -z, --skip-zero      no functions that did not run
+  -u, --unit SECONDS   unit of printed times (default 1e-6)
+  -z, --skip-zero      omit functions that did not run
   -t, --sort           the costliest function last
   -m, --summarize      a line for each function at the end
-  -r, --rich           taken, and changes nothing
-  -V, --version        print it and leave
+  -r, --rich           accepted without effect
+  -V, --version        print the version and exit
 
-`spartito report lines` and `kernprof -lvr` print it coloured by heat."""
+`spartito report lines` and `kernprof -lvr` print the lines coloured by time."""
 
 
 LETTERS = {"--unit": "u", "--skip-zero": "z", "--sort": "t", "--summarize": "m", "--rich": "r", "--help": "h", "--version": "V"}
@@ -65,7 +65,7 @@ class LineStats:
 
 
 def dump(stats: LineStats, path: str) -> None:
-    """The file as line_profiler reads it, whether that is installed or not: its class is named, and not imported."""
+    """Writes a .lprof file. The pickle names line_profiler's class, which need not be installed."""
     state = pickle.dumps({"timings": stats.timings, "unit": stats.unit}, 3)
     with open(path + ".new", "wb") as f:
         f.write(state[:2] + b"cline_profiler.line_profiler\nLineStats\n)\x81" + state[2:-1] + b"b.")
@@ -73,7 +73,7 @@ def dump(stats: LineStats, path: str) -> None:
 
 
 class _Loader(pickle.Unpickler):
-    """Takes nothing from a file but LineStats."""
+    """An unpickler that accepts no class except LineStats."""
 
     def find_class(self, module: str, name: str) -> Any:
         if name == "LineStats" and module in ("line_profiler.line_profiler", "line_profiler._line_profiler", "_line_profiler"):
@@ -91,7 +91,7 @@ def _load(f: IO[bytes], path: str) -> LineStats:
 
 
 def load_stats(*paths: str | os.PathLike[str]) -> LineStats:
-    """What the files hold together, in nanoseconds if there are several. Refused, OSError: one that cannot be read."""
+    """The sum of the files, in nanoseconds if there are several. Refused, OSError: a file cannot be read."""
     loaded = []
     for path in paths:
         with open(path, "rb") as f:
@@ -128,7 +128,7 @@ def show_text(
     rich: bool = False,
     **keywords: object,
 ) -> None:
-    """Prints what LineStats.timings holds."""
+    """Prints LineStats.timings."""
     from spartito.report.linesource import Sources
     from spartito.report.linetext import OWN_UNIT, Timed, text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""-p: which functions are meant, found without importing anything, and what a script binds and imports."""
+"""Finds the functions that -p names, without importing the program: parses the script and the modules that it imports."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LONGEST = 60_000  # characters of names in one pattern: a variable of the environment may have twice that
+MAX_NAMES = 60_000  # characters of names in one pattern; an environment variable can have about twice that
 
 
 def tree(path: str) -> ast.Module | None:
-    """None: it is not there, or no Python that this interpreter reads."""
+    """The syntax tree of a file. None: it cannot be read, or is no valid Python for this interpreter."""
     import warnings
 
     try:
@@ -45,7 +45,7 @@ def _defined(body: Iterable[ast.AST], before: str = "") -> Iterator[tuple[str, F
 
 
 def first_lines(path: str) -> dict[str, int] | None:
-    """Of all functions of a file, by their qualified names, without lambdas and comprehensions: as code objects have them; None: it
+    """First line (co_firstlineno) by qualified name of all functions of a file, without lambdas and comprehensions. None: the file
     cannot be read."""
     found = tree(path)
     if found is None:
@@ -54,13 +54,13 @@ def first_lines(path: str) -> dict[str, int] | None:
 
 
 def functions(path: str) -> list[str] | None:
-    """Their names alone."""
+    """The qualified names of all functions of a file. None: it cannot be read."""
     lines = first_lines(path)
     return None if lines is None else list(lines)
 
 
 def decorated(path: str) -> list[str]:
-    """The functions of a script that `profile` decorates, but for those within functions."""
+    """The functions of a script that `profile` decorates, except nested functions."""
     found = tree(path)
     names = []
     for name, node in _defined(found.body if found else ()):
@@ -71,7 +71,7 @@ def decorated(path: str) -> list[str]:
 
 
 def _literal(text: str) -> str:
-    """For an extended regular expression."""
+    """Escapes text for an extended regular expression."""
     return re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", text)
 
 
@@ -80,7 +80,7 @@ def _pattern(modules: Iterable[str], names: str) -> str:
 
 
 def _find(name: str, places: list[str]) -> tuple[str, list[str] | None, str]:
-    """(file, directories of a package, what is left of the dotted name behind the module)."""
+    """Finds the module of a dotted name: (file, directories of a package, rest of the name after the module)."""
     file, inside, parts, at = "", None, name.split("."), 0
     search: list[str] | None = places
     while at < len(parts) and search is not None:
@@ -97,21 +97,22 @@ def _find(name: str, places: list[str]) -> tuple[str, list[str] | None, str]:
 
 
 class Targets:
-    """patterns: for the setting lines; unknown: what was named and is not there; script: the file that will be __main__."""
+    """The functions that -p selects. patterns: for the setting `lines`; unknown: named targets that do not exist; script: the file
+    that becomes __main__."""
 
     def __init__(self, script: str, places: list[str]) -> None:
         self.script = os.path.abspath(script) if script else ""
         self.places = places
         self.patterns: list[str] = []
         self.unknown: list[str] = []
-        self.hints: dict[str, str] = {}  # of some of them: what may have been meant
+        self.hints: dict[str, str] = {}  # for some unknown targets: text with a similar name that exists
         self.whole_script = False
-        # of single files: (file, first line, name) of what is meant, as results list it if it does not run, too
+        # (file, first line, name) of selected functions of single files, which results list even if they did not run
         self.meant: list[tuple[str, int, str]] = []
-        self.files: list[tuple[str, str]] = []  # and what each of them is called as a module
+        self.files: list[tuple[str, str]] = []  # (path, module name) of selected files
 
     def _of_file(self, path: str, modules: list[str], below: str = "") -> None:
-        """below: only what has that name, or is in a class of it; functions in functions of the script alone."""
+        """Adds the functions of a file. below: only the function or class of that name; nested functions only in the script."""
         is_script = os.path.abspath(path) == self.script
         if is_script:
             modules = ["__main__", *modules]
@@ -133,7 +134,7 @@ class Targets:
                 self.hints[self.unknown[-1]] = near(below, list(parts)).replace("you mean ", f"you mean {modules[-1]}.")
         self.meant += [(os.path.abspath(path), lines[name], name) for name in found if "<locals>" not in name]
         names = "|".join(map(_literal, found))
-        if len(names) > LONGEST:
+        if len(names) > MAX_NAMES:
             names = "[^<]+"
         if found:
             self.patterns.append(_pattern(dict.fromkeys(modules), names))
@@ -147,7 +148,7 @@ class Targets:
         elif rest:
             self._of_file(file, [name[: -len(rest) - 1]], rest)
         elif inside is not None and not alone:
-            # a package with all that is in it, whenever that is imported
+            # a package with all its modules, also those that are imported later
             own = _literal(name)
             self.patterns.append(f"re:^{own}([.][^:]*)?:[^<]+$")
             main = os.path.join(inside[0], "__main__.py") if inside else ""
@@ -171,7 +172,7 @@ class Targets:
         self._of_file(path, modules)
 
     def add_directory(self, path: str) -> None:
-        """All that is in it: as a package, where it can be imported as one, else as files."""
+        """Adds all modules in a directory: as a package if it can be imported as one, else as files."""
         whole = os.path.abspath(path)
         if self.script.startswith(os.path.join(whole, "")):
             self.whole_script = True
@@ -183,13 +184,14 @@ class Targets:
 
 
 def _dotted(path: str, place: str) -> str:
-    """What `path` is called as a module, if it is searched for in `place`; nothing where it cannot be found there."""
+    """The module name of `path` if `place` is on the search path; "": it cannot be imported from there."""
     parts = os.path.relpath(path, place or os.curdir).split(os.sep)
     return ".".join(parts) if all(part.isidentifier() for part in parts) else ""
 
 
 def split(given: Iterable[str]) -> list[str]:
-    """The targets of all -p: a file may have commas in its name, and nothing forgets what was named before."""
+    """The targets of all options -p, separated by commas unless a file has that name; an empty one removes the targets before
+    it."""
     found: dict[str, None] = {}
     for chunk in given:
         if not chunk:
@@ -201,12 +203,12 @@ def split(given: Iterable[str]) -> list[str]:
 
 
 def imported(path: str, name: str = "") -> list[str]:
-    """The dotted names that a script, or the module of that name, imports, anywhere in it; of `from a import b` a.b, which may be a
-    module or not."""
+    """The dotted names of all imports in a script, or in the module of that name. `from a import b` gives a.b, which need not be a
+    module."""
     found: dict[str, None] = {}
     parts = name.split(".")
     if os.path.basename(path) == "__init__.py":
-        parts.append("")  # it is its package itself
+        parts.append("")  # __init__.py is the package, so relative imports begin in it
     for node in ast.walk(tree(path) or ast.Module(body=[], type_ignores=[])):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -220,7 +222,8 @@ def imported(path: str, name: str = "") -> list[str]:
 
 
 def choose(script: str, given: Iterable[str], imports: bool, preimports: bool, places: list[str]) -> Targets:
-    """imports: of the script too, if it is meant itself; preimports: also what the script does not import."""
+    """The targets for the given options -p. imports: also the modules that selected files import; preimports: also targets that the
+    script does not import."""
     targets = Targets(script, places)
     names = imported(script) if script else []
     for word in split(given):
@@ -231,19 +234,20 @@ def choose(script: str, given: Iterable[str], imports: bool, preimports: bool, p
         elif preimports or any(f"{name}.".startswith(f"{word}.") or f"{word}.".startswith(f"{name}.") for name in names):
             targets.add_module(word)
     if imports:
-        said = len(targets.unknown)
+        named = len(targets.unknown)
         for file, module in list(targets.files):
             if os.path.abspath(file) != targets.script:
                 for name in imported(file, module):
                     targets.add_module(name)
         for name in names if targets.whole_script else ():
             targets.add_module(name)
-        del targets.unknown[said:]  # built in, compiled, or no functions: nobody named them
+        del targets.unknown[named:]  # imported modules without Python functions; the user did not name them
     return targets
 
 
 def own_profile(path: str) -> int:
-    """The line in which a script gives the name `profile` a meaning of its own; 0: it does not. That of line_profiler is ours."""
+    """The line in which a script binds the name `profile` itself; 0: it does not. An import from line_profiler does not count, as
+    that is Spartito's `profile`."""
     found = tree(path)
     for node in found.body if found else ():
         bound: list[str] = []
@@ -261,7 +265,7 @@ def own_profile(path: str) -> int:
 
 
 def on_path(script: str) -> str:
-    """The script: as it is named, or in a directory of PATH; nothing where it is not there."""
+    """The path of a script: as given, or in a directory of PATH; "": not found."""
     if os.path.isfile(script):
         return script
     for place in os.environ.get("PATH", os.defpath).split(os.pathsep):
@@ -271,7 +275,7 @@ def on_path(script: str) -> str:
 
 
 def of_module(name: str, places: list[str]) -> str:
-    """The file that `python -m name` runs; nothing where it cannot be found without importing."""
+    """The file that `python -m name` runs; "": it cannot be found without an import."""
     file, inside, rest = _find(name, places)
     if rest:
         return ""
@@ -282,5 +286,5 @@ def of_module(name: str, places: list[str]) -> str:
 
 
 def search_path(first: str) -> list[str]:
-    """sys.path as the program will have it."""
+    """The sys.path of the program."""
     return [first, *(p for p in sys.path[1:] if p)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`omnitrace-python` and `python -m omnitrace`: starts the interpreter on the script as `spartito run` does, with Omnitrace's
-options, variables and directory. What is imported above runs before every measured program: keep it light."""
+"""`omnitrace-python` and `python -m omnitrace`: runs the script as `spartito run` does, with Omnitrace's options, variables and
+output directory. The imports of this module delay the start of every measured program, so keep them few."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ CONFIG = "SPARTITO_OMNITRACE_CONFIG"
 
 
 def _handed_over(asked: Asked) -> str:
-    """What inside.py reads. The setup is for the process that this one starts: its own children have another parent."""
+    """The value of the variable CONFIG, which inside.py reads. It has this process's id for -b and --setup: only the direct child
+    applies these, not that one's children."""
     lines = [asked.config.text()]
     if asked.builtin:
         lines.append(f"builtin={os.getpid()}")
@@ -32,7 +33,7 @@ def _handed_over(asked: Asked) -> str:
 
 
 def _notes(asked: Asked, variables: Variables) -> list[str]:
-    """What was asked for and cannot be had."""
+    """Messages about options and variables without effect."""
     notes = [*variables.notes, *strange_variables()]
     if asked.config.annotate_trace and not variables.traced:
         notes.append("-a has no effect: OMNITRACE_TRACE is off")
@@ -44,7 +45,7 @@ def _notes(asked: Asked, variables: Variables) -> list[str]:
 
 
 class Job(frontend.Job):
-    """What the command line and Omnitrace's variables ask for."""
+    """A run with the settings of the command line and of Omnitrace's variables."""
 
     tool = "omnitrace"
 
@@ -87,7 +88,7 @@ class Job(frontend.Job):
     def results(self, path: str) -> None:
         from spartito.compat.omnitrace import results
 
-        results.tell(path, self.verbosity, self.asked.builtin)
+        results.write_and_report(path, self.verbosity, self.asked.builtin)
 
 
 def _job(words: list[str], flags: list[str]) -> Job | int:
@@ -99,7 +100,7 @@ def _job(words: list[str], flags: list[str]) -> Job | int:
 
 
 def main(words: list[str], flags: list[str]) -> int:
-    """The exit status: the program's, or 1 or 2 where it was not started. flags: of the interpreter."""
+    """Returns the exit status: of the program, or 1 or 2 if it was not started. flags: of the interpreter."""
     return frontend.run(Job.tool, lambda: _job(words, flags))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""omnitrace.profiler.config: what functions are recorded, and how they are labelled.
+"""omnitrace.profiler.config: selects and labels the recorded functions.
 
-Also read within a measured process, so that nothing heavy is imported."""
+Measured processes import this module, so it imports only light modules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXCLUDED_MODULES = (r"(encoder|decoder|threading)\.py$", "^<.*>$")
 
 
 def regular(pattern: str) -> None:
-    """ValueError: it is no extended regular expression, and where not."""
+    """Checks an extended regular expression. ValueError: it is invalid, and at which position."""
     if "\n" in pattern or "\0" in pattern:
         raise ValueError(f"{pattern!r}: a pattern cannot hold the end of a line or NUL")
     from spartito.options.settings import _regular
@@ -32,7 +32,7 @@ def regular(pattern: str) -> None:
 
 
 class Config:
-    """The attributes of omnitrace.profiler.config. Those that are lists grow: what is assigned is added to them."""
+    """The attributes of omnitrace.profiler.config. An assignment to a list appends to it."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {name: False for name in FLAGS}
@@ -52,7 +52,7 @@ class Config:
         return list(value) if isinstance(value, list) else value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """TypeError: not of the attribute's type; ValueError: no regular expression."""
+        """TypeError: the value has not the attribute's type; ValueError: it is no regular expression."""
         if name.startswith("_"):
             object.__setattr__(self, name, value)
             return
@@ -88,13 +88,13 @@ class Config:
         return [*FLAGS, *FILTERS, "verbosity"]
 
     def filter(self) -> str:
-        """The recorder's filter, of which the last item that matches decides. Omnitrace asks in the opposite order:
-        restrict, include, exclude for functions, then for files. Functions of C have no file."""
+        """The recorder's filter, in which the last matching item decides. Omnitrace applies the first match of: restrict, include,
+        exclude for functions, then the same for files. So the items are in opposite order. C functions have no file."""
         items = ["-file:re:" + p for p in self.exclude_modules]
         items += ["+file:re:" + p for p in self.include_modules]
         if self.restrict_modules:
             items += ["-file:?*", *("+file:re:" + p for p in self.restrict_modules)]
-        # with everything that they call, but for the built-in ones, which are not more than a frame
+        # "!" also excludes their callees; the functions that Omnitrace excludes by default are excluded without callees
         items += ["!name:re:" + p for p in self.exclude_functions if p not in EXCLUDED_FUNCTIONS]
         items += ["-name:re:" + p for p in EXCLUDED_FUNCTIONS]
         items += ["+name:re:" + p for p in self.include_functions]
@@ -103,19 +103,19 @@ class Config:
         return "\n".join(items)
 
     def label(self) -> str:
-        """The recorder's setting of that name."""
+        """The recorder's setting `label`."""
         file = "path" if self.full_filepath else "file"
         words = [("args", self.include_args), (file, self.include_filename), ("line", self.include_line)]
         return ",".join(word for word, wanted in words if wanted)
 
     def text(self) -> str:
-        """For another process: lines NAME=VALUE."""
+        """The configuration as lines NAME=VALUE, for another process."""
         lines = [f"{name}={int(self._values[name])}" for name in (*FLAGS, "verbosity")]
         lines += [f"{name}={pattern}" for name in FILTERS for pattern in self._values[name]]
         return "\n".join(lines)
 
     def read(self, text: str) -> None:
-        """What text() has written; other lines are no concern of ours."""
+        """Reads the lines of text(); ignores other lines."""
         for line in text.split("\n"):
             name, sep, value = line.partition("=")
             if sep and (name in FLAGS or name == "verbosity"):

@@ -15,7 +15,7 @@ PREFIX = "OMNITRACE_"
 
 
 class Entry:
-    """A value, and where it stands."""
+    """A value, and its origin: file and line."""
 
     __slots__ = ("name", "origin", "text")
 
@@ -31,7 +31,7 @@ def _name(word: str) -> str:
 
 
 def _lines(path: str, data: bytes) -> Iterator[tuple[str, str]]:
-    """Where a line stands, and its text."""
+    """(origin, text) of each line."""
     for number, line in enumerate(data.split(b"\n"), 1):
         where = f"configuration file {path}, line {number}"
         try:
@@ -44,7 +44,7 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _expanded(where: str, text: str, known: dict[str, str]) -> str:
-    """With the values of $NAME and $env:NAME in their places."""
+    """Replaces $NAME and $env:NAME by their values."""
     out = []
     words = text.split("$")
     for i, word in enumerate(words):
@@ -113,7 +113,7 @@ def _json(path: str, data: bytes) -> Iterator[Entry]:
         line = getattr(e, "lineno", 1)
         raise Refused(f"configuration file {path}, line {line}: {getattr(e, 'msg', e)}") from None
     text = data.decode()
-    # as omnitrace-avail writes it: {"omnitrace": {"settings": {NAME: {"value": …}}}}; or the names alone
+    # omnitrace-avail writes {"omnitrace": {"settings": {NAME: {"value": …}}}}; {NAME: …} is accepted, too
     for key in ("omnitrace", "settings"):
         if isinstance(found, dict) and isinstance(found.get(key), dict):
             found = found[key]
@@ -129,7 +129,7 @@ def _json(path: str, data: bytes) -> Iterator[Entry]:
 
 
 def read(path: str) -> list[Entry]:
-    """The values in the order of the file. Refused: it cannot be read, naming file and line."""
+    """The values in the order of the file. Refused: the file cannot be read; the message has the line."""
     try:
         with open(path, "rb") as f:
             data = f.read()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Omnitrace's output directory, and in it the experiment: omnitrace-SCRIPT-output/TIME/spartito."""
+"""Omnitrace's output directory with the experiment: omnitrace-SCRIPT-output/TIME/spartito."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from spartito.experiments.world import World
 
 EXPERIMENT = "spartito"
-CFG = "omnitrace.cfg"  # in the experiment: the variables that were in force
-MOST = 1000
+CFG = "omnitrace.cfg"  # file in the experiment with the variables that were used
+MAX_TRIES = 1000  # numbered names to try
 
 
 def _keys(command: list[str], pid: str) -> dict[str, str]:
@@ -34,7 +34,7 @@ def _keys(command: list[str], pid: str) -> dict[str, str]:
 
 
 def expand(variable: str, text: str, command: list[str], pid: str) -> str:
-    """With what %tag%, %pid% and the like stand for. Refused: another word between two %, naming the variable."""
+    """Replaces %tag%, %pid% and the like by their values. Refused: another word between two %; the message has the variable."""
     keys = _keys(command, pid)
     out, rest = [], text
     while True:
@@ -74,18 +74,18 @@ def _time(variables: Variables) -> str:
 
 
 def _free(base: str, part: str) -> str:
-    """Below base, a place for an experiment that is not there yet. A directory that is named after the time holds one run
-    only; in one that is not the results are written anew, and the experiments are kept."""
-    for n in range(1, MOST):
+    """The path of a new experiment below base. A directory named after the time gets only one run. In a directory with a fixed
+    name, each run overwrites the results, and the experiments are kept."""
+    for n in range(1, MAX_TRIES):
         mark = "" if n == 1 else f"-{n}"
         name = os.path.join(part + mark, EXPERIMENT) if part else EXPERIMENT + mark
         if not os.path.lexists(os.path.join(base, name)):
             return name
-    raise Refused(f"{os.path.join(base, part)} and {MOST - 2} more of that name already exist")
+    raise Refused(f"{os.path.join(base, part)} and {MAX_TRIES - 2} more of that name already exist")
 
 
 def create(variables: Variables, command: list[str], launched: bool = True, world: World | None = None) -> Directory:
-    """Makes the experiment's directory; world: several ranks share it. Refused: it cannot be made, naming it."""
+    """Creates the experiment directory. world: several ranks share it. Refused: it cannot be created."""
     base, part = _base(variables, command), _time(variables)
     if not world:
         directory = Directory(os.path.join(base, _free(base, part)), command, launched)
@@ -107,7 +107,7 @@ def create(variables: Variables, command: list[str], launched: bool = True, worl
 
 
 def forget(directory: Directory) -> None:
-    """Takes back a directory in which nothing was recorded."""
+    """Removes a directory in which nothing was recorded."""
     try:
         os.unlink(os.path.join(directory.path, CFG))
     except OSError:
@@ -116,7 +116,7 @@ def forget(directory: Directory) -> None:
 
 
 def metadata(command: list[str], variables: Variables, files: list[str], experiment: str) -> str:
-    """What was measured, how, and what was written, as JSON."""
+    """Command, settings and written files as JSON."""
     settings = ",\n".join(
         f"        {quoted('OMNITRACE_' + name)}: {quoted(text)}" for name, text in variables.values.items()
     )

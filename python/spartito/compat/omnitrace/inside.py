@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measurement of a process: its configuration, and functions of omnitrace that begin and end it."""
+"""The measurement of a process: its configuration, and the functions of omnitrace that begin and end it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from spartito.compat.omnitrace.variables import Variables
     from spartito.experiments.rundir import Directory
 
-CONFIG = "SPARTITO_OMNITRACE_CONFIG"  # what Config.text() wrote, and lines builtin=PARENT, setup=PARENT:FILE
+CONFIG = "SPARTITO_OMNITRACE_CONFIG"  # lines of Config.text(), and lines builtin=PARENT, setup=PARENT:FILE
 
 config = Config()
 _begun: Directory | None = None
-_owner = 0  # pid of the process that began it: a child of fork has nothing to complete
+_owner = 0  # id of the process that began the measurement; its forked children do not end it
 _ended = False
-_in_force: tuple[str, str, bool, bool] | None = None  # filter, label, annotations, C functions; None: not those of Omnitrace
+_active_config: tuple[str, str, bool, bool] | None = None  # filter, label, annotations, C functions; None: not set by Omnitrace
 
 
 def _asked() -> tuple[str, str, bool, bool]:
@@ -33,20 +33,20 @@ def complain(text: str) -> None:
     say("omnitrace: " + text)
 
 
-# ---- what the launcher says ----
+# ---- configuration of the launcher ----
 
 
 def handed_over() -> dict[str, str]:
-    """What the launcher hands over besides the configuration: "builtin" and "setup"."""
+    """The launcher's values "builtin" and "setup"."""
     pairs = (line.partition("=") for line in os.environ.get(CONFIG, "").split("\n"))
     return {name: value for name, _, value in pairs if name in ("builtin", "setup")}
 
 
 def _read() -> None:
-    global _in_force
+    global _active_config
     config.read(os.environ.get(CONFIG, ""))
     if CONFIG in os.environ:
-        _in_force = _asked()
+        _active_config = _asked()
     config._changed = _changed
 
 
@@ -54,7 +54,7 @@ def _read() -> None:
 
 
 def functions(on: bool) -> bool:
-    """Whether that changed it."""
+    """Enables or disables the recording of functions. Returns whether that changed the state."""
     if on:
         _configure()
     return _measure.instrument(on)
@@ -68,28 +68,28 @@ def _changed(name: str) -> None:
 
 
 def _configure() -> None:
-    """Lets the configuration count from here on."""
-    global _in_force
+    """Applies the configuration from here on."""
+    global _active_config
     asked = _asked()
-    if _in_force is None or asked == _in_force or not _measure.active():
+    if _active_config is None or asked == _active_config or not _measure.active():
         return
-    if asked[3] != _in_force[3]:
+    if asked[3] != _active_config[3]:
         complain("config.trace_c has no effect any more: whether functions of C are recorded is decided at the beginning")
-    if asked[:3] != _in_force[:3]:
+    if asked[:3] != _active_config[:3]:
         _measure.filter(asked[0])
         _measure.label(asked[1])
         _measure.annotate(asked[2])
         if sys.version_info >= (3, 12):
             sys.monitoring.restart_events()
-    _in_force = asked
+    _active_config = asked
 
 
-# ---- a measurement of the program's own ----
+# ---- a measurement that the program begins ----
 
 
 def begin(command: list[str] | None = None) -> None:
-    """Begins one, where there is none. Functions are not recorded yet.
-    ValueError: a variable cannot be read; OSError: the output directory cannot be made."""
+    """Begins a measurement unless the process is measured already. Functions are not recorded yet.
+    ValueError: a variable is invalid; OSError: the output directory cannot be created."""
     if _begun or _ended or _measure.active() or "SPARTITO_EXPERIMENT" in os.environ:
         return
     _begin(command)
@@ -108,7 +108,7 @@ def _variables() -> Variables:
 
 
 def _begin(command: list[str] | None) -> None:
-    global _begun, _owner, _in_force
+    global _begun, _owner, _active_config
     from spartito.compat.omnitrace import directory as place
     from spartito.experiments.rundir import world_of
 
@@ -126,7 +126,7 @@ def _begin(command: list[str] | None) -> None:
     except BaseException:
         place.forget(directory)
         raise
-    _in_force = _asked()
+    _active_config = _asked()
     _begun, _owner = directory, os.getpid()
     import atexit
 
@@ -134,7 +134,7 @@ def _begin(command: list[str] | None) -> None:
 
 
 def is_initialized() -> bool:
-    """Whether there is a measurement, or was one."""
+    """Whether a measurement has begun, even if it has ended."""
     return _ended or _begun is not None or _measure.active()
 
 
@@ -143,7 +143,7 @@ def is_finalized() -> bool:
 
 
 def initialize(command: str | list[str] = "") -> None:
-    """Begins the measurement; command: what its output is named after. RuntimeError: there is one, or was."""
+    """Begins the measurement. command: gives the output directory its name. RuntimeError: a measurement has begun before."""
     if is_initialized():
         raise RuntimeError("omnitrace is already initialized")
     if isinstance(command, str):
@@ -153,8 +153,8 @@ def initialize(command: str | list[str] = "") -> None:
 
 
 def finalize() -> None:
-    """Ends the measurement of this process; where the program began it, the results are complete when this returns.
-    RuntimeError: that was done before."""
+    """Ends the measurement of this process. If the program began it, the results are complete when this returns.
+    RuntimeError: it has ended before."""
     if _ended:
         raise RuntimeError("omnitrace is already finalized")
     _complete()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of `omnitrace-python` and `python -m omnitrace`. On the start-up path of every measured program:
-imports next to nothing."""
+"""The command line of `omnitrace-python` and `python -m omnitrace`. Its imports delay the start of every measured program, so they
+are few."""
 
 from __future__ import annotations
 
@@ -42,43 +42,43 @@ usage: omnitrace-python [options] -- SCRIPT [SCRIPT_ARGS]
        omnitrace-python SCRIPT [SCRIPT_ARGS]
 
 Runs the script and measures it with Spartito. The variables OMNITRACE_* of Omnitrace choose what is recorded and where
-the results go. Options end at the first `--`; -m MODULE and -c CODE take the place of a script behind it.
+the results go. Options end at the first `--`; -m MODULE or -c CODE after it replace the script.
 
 options:
-  -h, --help            show this help and leave
-  -v N, --verbosity N   how much is said: -1 nothing but what goes wrong, 0 what was written, 1 also what is set
+  -h, --help            show this help and exit
+  -v N, --verbosity N   messages: -1 errors only, 0 also the paths of results, 1 also the settings
   -b, --builtin         record only what is decorated with @profile, or is in `with profile:`; these names, trace and
                         noprofile are in the builtins
   -c FILE, --config FILE
                         configuration file: lines NAME = VALUE, or JSON
   -s FILE, --setup FILE
-                        code to execute before the script, not recorded; the script sees the names that it makes
+                        Python code to execute before the script, in its namespace; it is not recorded
   -F [BOOL], --full-filepath [BOOL]
-                        whole names of files in labels
+                        full paths of files in labels
   --label [args|file|line ...]
-                        what is in the label of a function beside its name
+                        further parts of a function's label
   -I FUNC ..., --function-include FUNC ...
-                        record functions of these names, whatever -E, -MR and -ME say
+                        record functions of these names, even if -E, -MR or -ME exclude them
   -E FUNC ..., --function-exclude FUNC ...
-                        leave out functions of these names and everything that they call
+                        exclude functions of these names and all their callees
   -R FUNC ..., --function-restrict FUNC ...
                         record only functions of these names
   -MI FILE ..., --module-include FILE ...
-                        record functions of these files, whatever -ME says
+                        record functions of these files, even if -ME excludes them
   -ME FILE ..., --module-exclude FILE ...
-                        leave out functions of these files
+                        exclude functions of these files
   -MR FILE ..., --module-restrict FILE ...
                         record only functions of these files
   --trace-c [BOOL]      record functions of C, too
   -a [BOOL], --annotate-trace [BOOL]
-                        file and line of each function in the trace, which are there in any case
+                        accepted: the trace always has file and line of each function
 
-FUNC and FILE are extended regular expressions, looked for anywhere in the name of a function or a file.
+FUNC and FILE are extended regular expressions, which match anywhere in the name of a function or a file.
 BOOL: yes, true, t, y, on, 1, or no, false, f, n, off, 0; alone the option means yes."""
 
 
 class Asked:
-    """What a command line asks for."""
+    """A parsed command line."""
 
     __slots__ = ("builtin", "command", "config", "file", "help", "setup", "verbosity")
 
@@ -93,7 +93,7 @@ class Asked:
 
 
 def flag(text: str) -> bool:
-    """ValueError: a sentence about it."""
+    """The value of a BOOL. ValueError: it is not one of the known words."""
     word = text.strip().lower()
     if word in TRUE:
         return True
@@ -103,7 +103,7 @@ def flag(text: str) -> bool:
 
 
 def find_script(name: str) -> str:
-    """As it is, or the first of that name in PATH; name itself where there is none."""
+    """The path of a script: as given, or in a directory of PATH. If it does not exist, the name itself."""
     if not name or "/" in name or os.path.isfile(name):
         return name
     places = (os.path.join(above, name) for above in os.environ.get("PATH", os.defpath).split(os.pathsep) if above)
@@ -111,7 +111,7 @@ def find_script(name: str) -> str:
 
 
 def _name_of(word: str) -> tuple[str, str | None]:
-    """The long name of an option, and the value that is part of its word. Refused: there is none, or several."""
+    """The long name of an option, and the value attached to it. Refused: the option is unknown or ambiguous."""
     if word in SHORT:
         return SHORT[word], None
     if word.startswith("--"):
@@ -200,7 +200,7 @@ def _options(asked: Asked, words: list[str]) -> None:
         values = [] if value is None else [value]
         most = len(words) if kind in "*+" else 1
         while value is None and at < len(words) and len(values) < most:
-            # numbers below 0 are values
+            # negative numbers are values
             if words[at].startswith("-") and not words[at][1:].isdigit():
                 break
             values.append(words[at])
@@ -216,7 +216,7 @@ def _options(asked: Asked, words: list[str]) -> None:
 
 
 def parse(words: list[str]) -> Asked:
-    """Refused: an option that is not known, a value that cannot be used, or no script."""
+    """Parses a command line. Refused: an unknown option, an invalid value, or no script."""
     asked = Asked()
     if words and not words[0].startswith("-"):
         asked.command = words

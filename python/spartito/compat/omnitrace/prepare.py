@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `omnitrace-python` prepares in a process before the program starts: the builtins of -b and the file of --setup. startup.py
-imports it where the launcher asks for one of them; importing it does the work."""
+"""Preparations of `omnitrace-python` in a process before the program starts: the builtins of -b and the file of --setup. startup.py
+imports this module if the launcher passes one of them; the import itself runs the preparations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _builtins(script: bool) -> None:
 
 
 def _hidden(pid: int) -> None:
-    """Of a script that has names of its own in the place of ours nothing may be recorded, for no reason to be seen."""
+    """Warns about a script that binds the names of Spartito's builtins itself, as nothing may be recorded then."""
     main = sys.modules.get("__main__")
     if os.getpid() != pid or not main:
         return
@@ -39,7 +39,7 @@ def _hidden(pid: int) -> None:
 
 
 def _run(file: str) -> None:
-    """Executes the file of --setup among the names of the script. Its errors, and sys.exit() in it, end the run."""
+    """Executes the file of --setup in the namespace of the script. Exceptions, including those of sys.exit(), end the run."""
     import __main__
 
     with open(file, "rb") as f:
@@ -56,14 +56,14 @@ def _run(file: str) -> None:
 def _prepare(file: str, then: bool) -> None:
     _run(file)
     if then:
-        # its children record from their start on
+        # the program's children record from their start on
         os.environ["SPARTITO_INSTRUMENT"] = "1"
         _measure.instrument(True)
 
 
 def _read() -> None:
     handed = inside.handed_over()
-    # only for the program itself, not for programs that it starts
+    # only in the direct child of the launcher, not in programs that it starts
     above = str(os.getppid())
     if "builtin" in handed:
         _builtins(handed["builtin"] == above)

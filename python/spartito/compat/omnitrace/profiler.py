@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""omnitrace.profiler: recording functions in parts of the program."""
+"""omnitrace.profiler: recording of functions in parts of the program."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 config = Config = inside.config
 _lock = _thread.allocate_lock()
-_running = 0  # profilers that are on, in the whole process
-_switched = False  # the first of them switched functions on
+_running = 0  # number of active profilers in the process
+_switched = False  # the first of them enabled the recording of functions
 
 
 def _always() -> bool:
@@ -45,17 +45,17 @@ def _end() -> None:
 
 
 class Profiler:
-    """`with profile():`, `@profile()`, start() and stop(), run(), runctx(), runcall(): functions that begin within are
-    recorded. The state is that of the process. Where no measurement runs, the first of them begins one, as the variables
-    OMNITRACE_* say; its results are written at the end of the program.
+    """`with profile():`, `@profile()`, start() and stop(), run(), runctx(), runcall(): functions that begin within are recorded, in
+    all threads. In a process that is not measured, the first profiler begins a measurement with the settings of the variables
+    OMNITRACE_*; its results are written at exit.
 
-    ValueError: a variable cannot be read; OSError: the output directory cannot be made."""
+    ValueError: a variable is invalid; OSError: the output directory cannot be created."""
 
     _condition: Callable[[], object] = staticmethod(_always)
 
     @staticmethod
     def condition(functor: Callable[[], object]) -> None:
-        """functor() says whether a profiler that is started records anything."""
+        """Sets the function whose result decides whether a started profiler records."""
         Profiler._condition = staticmethod(functor)
 
     @staticmethod
@@ -67,10 +67,10 @@ class Profiler:
 
     def __init__(self, **keywords: object) -> None:
         self.debug = bool(keywords.get("debug", False))
-        self._begun: list[bool] = []  # for each start() that has no stop() yet, whether it counts
+        self._begun: list[bool] = []  # for each start() without stop(): whether it records
 
     def start(self) -> int:
-        """How often it is started now."""
+        """Starts the profiler. Returns the number of its outstanding starts."""
         enabled = Profiler.is_enabled()
         if enabled:
             inside.begin()
@@ -79,7 +79,7 @@ class Profiler:
         return len(self._begun)
 
     def stop(self) -> int:
-        """How often it is still started; one that is not stays so."""
+        """Stops the profiler once, if it is started. Returns the number of its outstanding starts."""
         if self._begun and self._begun.pop():
             _end()
         return len(self._begun)
@@ -105,7 +105,7 @@ class Profiler:
         return _decorated(self, function)
 
     def run(self, cmd: Any) -> Self:
-        """Executes code, or the words of some, in the program's own names."""
+        """Executes code in the namespace of __main__."""
         import __main__
 
         names = __main__.__dict__
@@ -136,7 +136,7 @@ class FakeProfiler:
         self._local = _thread._local()
 
     def __enter__(self) -> Self:
-        # one object may serve many threads, and itself within itself
+        # several threads may use one object, also nested
         self._local.__dict__.setdefault("changed", []).append(_measure.thread_functions(False))
         return self
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the output directory gets at the end: tables, the trace for Perfetto, metadata.
+"""Writes the results to the output directory: tables, the trace for Perfetto, metadata.
 
-Runs in the launcher, or in a process of its own (`complete`): the analysing half never loads into a measured process."""
+Runs in the launcher or in a separate process (`complete`), as measured processes never load the analysis."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
-PATIENCE = 3600  # seconds that a process that ends its own measurement waits for its results
+TIMEOUT = 3600  # seconds to wait for the results in a process that ends its measurement itself
 
 
 class Results:
-    """What is written, and what could not be."""
+    """The results of an experiment, the written files and the errors."""
 
     def __init__(self, experiment: str, variables: Variables, model: Model) -> None:
         info: dict[str, Any] = model.info()
@@ -44,7 +44,7 @@ class Results:
         return place.expand("OMNITRACE_" + name, self.variables.values[name], self.command, self.pid)
 
     def path(self, name: str, suffix: str) -> str:
-        """In the output directory: PREFIX NAME [-PID] SUFFIX."""
+        """The path of a result in the output directory: PREFIX NAME [-PID] SUFFIX."""
         pid = "-" + self.pid if self.variables.on("USE_PID") else ""
         return os.path.join(self.out, self.expand("OUTPUT_PREFIX") + name + pid + suffix)
 
@@ -138,9 +138,9 @@ def _command(experiment: str) -> list[str]:
 
 
 def write(experiment: str, builtin: bool = False) -> tuple[list[str], list[str]]:
-    """Completes what an experiment belongs to, as its omnitrace.cfg asks: the paths that were written, and lines about what
-    is lost or could not be written. builtin: only what the program asked for was recorded. Raises nothing that the recording
-    is to blame for."""
+    """Writes the results of an experiment with the variables in its omnitrace.cfg. Returns the written paths, and messages about
+    lost data and errors. builtin: only functions that the program selected were recorded. Raises no exceptions because of damaged
+    recordings."""
     from spartito._analyse import Error, Model
     from spartito.compat.scorep.results import wait_for_the_last
     from spartito.experiments.family import BY_PROGRAM
@@ -155,15 +155,15 @@ def write(experiment: str, builtin: bool = False) -> tuple[list[str], list[str]]
     results = Results(experiment, variables, model)
     lost = [*sentences(model.info()), *of_ranks(experiment)]
     results.write()
-    # how workers end is in `spartito info`; the terminal need not have it
+    # `spartito info` reports how workers ended; omit it here
     lost = [line for line in lost if ABRUPT not in line and BY_PROGRAM not in line]
     if builtin and not any(row["kind"] in ("python", "c") for row in model.flat()):
         lost.append("-b: no function was recorded: none that ran is decorated with @profile, or was called in `with profile:`")
     return results.files, [*lost, *results.wrong]
 
 
-def tell(experiment: str, verbosity: int, builtin: bool = False) -> bool:
-    """write(), and lines about it. Whether all was well."""
+def write_and_report(experiment: str, verbosity: int, builtin: bool = False) -> bool:
+    """Calls write() and prints its messages. Returns whether there was no error."""
     files, wrong = write(experiment, builtin)
     try:
         here = os.getcwd()
@@ -178,12 +178,12 @@ def tell(experiment: str, verbosity: int, builtin: bool = False) -> bool:
 
 
 def main(experiment: str, verbosity: str) -> int:
-    return 0 if tell(experiment, int(verbosity)) else 1
+    return 0 if write_and_report(experiment, int(verbosity)) else 1
 
 
 def complete(experiment: str, verbosity: int) -> None:
-    """tell() in a process of its own. It takes nothing from the program but its standard error, and its standard output
-    where the tables shall go there."""
+    """Runs write_and_report() in a separate process, which inherits only standard error, and standard output if tables are printed
+    to it."""
     import subprocess
 
     code = (
@@ -195,6 +195,6 @@ def complete(experiment: str, verbosity: int) -> None:
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, timeout=PATIENCE)
+        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, timeout=TIMEOUT)
     except (OSError, ValueError, subprocess.SubprocessError) as e:
         say(f"omnitrace: the results in {os.path.dirname(experiment)} cannot be written: {e}")

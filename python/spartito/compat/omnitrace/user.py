@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""omnitrace.user: the program's own regions, and switching functions on and off."""
+"""omnitrace.user: regions of the program, and control of the recording of functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _text(function: str, name: object) -> str:
 
 
 def push_region(name: str) -> None:
-    """Begins a region, also while functions are not recorded. Where no measurement runs, one begins."""
+    """Begins a region, also while functions are not recorded. Begins a measurement unless the process is measured already."""
     text = _text("push_region", name)
     inside.begin()
     if _measure.active():
@@ -32,30 +32,30 @@ def push_region(name: str) -> None:
 
 
 def pop_region(name: str) -> None:
-    """Ends it, and what began in it and has not ended. RuntimeError: it is not open."""
+    """Ends a region, and all regions that began within it. RuntimeError: it was not begun."""
     text = _text("pop_region", name)
     if _measure.active() and not _measure.region_end(text):
         raise RuntimeError(f"pop_region: the region {text!r} is not open in this thread")
 
 
 def start_trace() -> None:
-    """Functions are recorded from here on."""
+    """Records functions from here on."""
     inside.begin()
     inside.functions(True)
 
 
 def stop_trace() -> None:
-    """Functions are not recorded from here on; regions are."""
+    """Records no functions from here on; regions are still recorded."""
     inside.functions(False)
 
 
 def start_thread_trace() -> None:
-    """Functions are recorded in this thread again, where they are in the process."""
+    """Records functions in this thread again, if the process records functions."""
     _measure.thread_functions(True)
 
 
 def stop_thread_trace() -> None:
-    """Functions are not recorded in this thread; regions are."""
+    """Records no functions in this thread; regions are still recorded."""
     _measure.thread_functions(False)
 
 
@@ -67,13 +67,13 @@ class Region:
         self._open = False
 
     def start(self) -> None:
-        """Begins it; one that is open stays so."""
+        """Begins the region unless it has begun."""
         if not self._open:
             self._open = True
             push_region(self._name)
 
     def stop(self) -> None:
-        """RuntimeError: a region that it stands in has ended before."""
+        """Ends the region. RuntimeError: an outer region has ended before."""
         if self._open:
             self._open = False
             pop_region(self._name)

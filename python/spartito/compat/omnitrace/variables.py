@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The variables OMNITRACE_*, from the environment and from configuration files: read once at the start, checked, and
-turned into the recorder's settings.
+"""The variables OMNITRACE_* of the environment and of configuration files: reads them once at the start, checks them, and
+translates them to the recorder's settings.
 
-Also read within a measured process (omnitrace.profile()), so that nothing heavy is imported."""
+Measured processes import this module (omnitrace.profile()), so it imports only light modules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIME_UNITS = {
     **{"nsec": "nsec", "ns": "nsec", "nanosecond": "nsec", "nanoseconds": "nsec"},
     **{"min": "min", "minute": "min", "minutes": "min", "hr": "hr", "hour": "hr", "hours": "hr"},
 }
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 
 # without OMNITRACE_: kind and default
 EFFECTIVE = {
@@ -87,8 +87,8 @@ def _checked(kind: str, text: str) -> str:
         digits = text[1:] if kind == "whole" and text[:1] == "-" else text
         if not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
             raise ValueError("is not a whole number")
-        if kind == "digits" and int(text) > MOST_DIGITS:
-            raise ValueError(f"is more than {MOST_DIGITS} digits")
+        if kind == "digits" and int(text) > MAX_DIGITS:
+            raise ValueError(f"is more than {MAX_DIGITS} digits")
     elif kind == "number":
         try:
             float(text)
@@ -100,7 +100,7 @@ def _checked(kind: str, text: str) -> str:
 
 
 def _files(environment: Mapping[str, str], given: str) -> Iterator[str]:
-    """Those of the home directory first, so that what follows is stronger."""
+    """The configuration files in ascending order of priority, so those of the home directory first."""
     home = environment.get("HOME", "")
     for name in DEFAULT_FILES:
         path = os.path.join(home, name)
@@ -114,12 +114,12 @@ def _files(environment: Mapping[str, str], given: str) -> Iterator[str]:
 
 
 class Variables:
-    """Those in force, by name without OMNITRACE_, as text."""
+    """The values of all variables as text, by name without OMNITRACE_."""
 
     def __init__(self, environment: Mapping[str, str], file: str = "") -> None:
-        """file: that of --config. Refused: a value or a file that cannot be read, naming it."""
+        """file: of --config. Refused: a value or a file is invalid."""
         self.values = {name: default for name, (_, default) in EFFECTIVE.items()}
-        self.notes: list[str] = []  # what was asked for and cannot be had
+        self.notes: list[str] = []  # messages about variables without effect
         self.set: set[str] = set()
         entries = [entry for path in _files(environment, file) for entry in read(path)]
         entries += [
@@ -144,7 +144,7 @@ class Variables:
             return
         try:
             if not flag(entry.text):
-                return  # asks for nothing
+                return  # a disabled feature needs no message
         except ValueError:
             pass
         if name.startswith(KNOWN):
@@ -182,7 +182,7 @@ class Variables:
 
     @property
     def profiled(self) -> bool:
-        """Each of the two is the opposite of the other where that alone is set."""
+        """OMNITRACE_PROFILE. If only one of PROFILE and TRACE is set, the other one has the opposite value."""
         return self.on("PROFILE") if self.values["PROFILE"] else self.values["TRACE"] == "false"
 
     @property
@@ -195,7 +195,7 @@ class Variables:
 
     def settings(self, config: Config, instrument: bool) -> dict[str, str]:
         """Names and values of the recorder's settings."""
-        # a row for each call is made from the trace
+        # the table with a row for each call needs the trace
         trace = self.traced or (self.profiled and self.on("TIMELINE_PROFILE"))
         return {
             "omnitrace": "1",
@@ -210,17 +210,17 @@ class Variables:
         }
 
     def configuration(self) -> str:
-        """Lines NAME = VALUE, as configuration files have them; a $ stands for itself."""
+        """Lines NAME = VALUE as in configuration files, but without expansion of $."""
         return "".join(f"{PREFIX}{name} = {text}\n" for name, text in self.values.items())
 
 
 def _words_of_events(text: str) -> list[str]:
-    """Names of events may have colons in them."""
+    """Splits a list of event names, which may contain colons."""
     return text.replace(",", " ").replace(";", " ").split()
 
 
 def from_configuration(path: str) -> Variables:
-    """What configuration() wrote. OSError: it cannot be read."""
+    """Reads the file that configuration() has written. OSError: it cannot be read."""
     variables = Variables({})
     with open(path, encoding="utf-8", errors="surrogateescape") as f:
         for line in f:

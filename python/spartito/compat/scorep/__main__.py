@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m spartito.compat.scorep`: what `python -m scorep` is, where the module of that name has not been installed."""
+"""`python -m spartito.compat.scorep`: the same as `python -m scorep`, without the module of that name."""
 
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m scorep`: starts the interpreter on the script as `spartito run` does, with Score-P's options, variables and
-directory. What is imported above runs before every measured program: keep it light."""
+"""`python -m scorep`: runs the script as `spartito run` does, with Score-P's options, variables and experiment directory. The
+imports of this module delay the start of every measured program, so keep them few."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAM = "SPARTITO_SCOREP_PROGRAM"
 
 
 def _directory_of(command: list[str]) -> str:
-    """What the interpreter will put in front of sys.path."""
+    """The directory that the interpreter will insert at the front of sys.path."""
     name = command[0]
     if name.startswith("-"):
         return os.getcwd()
@@ -31,7 +31,7 @@ def _directory_of(command: list[str]) -> str:
 
 
 class Job(frontend.Job):
-    """What the command line and Score-P's variables ask for."""
+    """A run with the settings of the command line and of Score-P's variables."""
 
     tool = "scorep"
 
@@ -51,7 +51,7 @@ class Job(frontend.Job):
     def environment(self, path: str) -> dict[str, str]:
         environment = frontend.environment_of(self.settings, path)
         environment.pop(INSTRUMENTER_FILE, None)
-        # only for the process that this one starts: its own children have another parent
+        # with this process's id: only its direct child applies it, not that one's children
         environment[PROGRAM] = f"{os.getpid()}:{_directory_of(self.asked.command)}"
         if self.asked.file:
             environment[INSTRUMENTER_FILE] = f"{os.getpid()}:{self.asked.file}"
@@ -99,5 +99,5 @@ def _job(words: list[str]) -> Job | int:
 
 
 def main(words: list[str]) -> int:
-    """The exit status: the program's, or 1 where it was not started."""
+    """Returns the exit status: of the program, or 1 if it was not started."""
     return frontend.run(Job.tool, lambda: _job(words))

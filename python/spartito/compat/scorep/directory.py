@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score-P's experiment directory: its name, what happens to one that is there already, scorep.cfg and MANIFEST.md."""
+"""Score-P's experiment directory: its name, the handling of an existing one, scorep.cfg and MANIFEST.md."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CFG = "scorep.cfg"
 
 
 def _suffix() -> str:
-    """YYYYMMDD_HHMM_<id>, as Score-P has it; the id is a clock's, so that two of the same minute differ."""
+    """YYYYMMDD_HHMM_<id>, as in Score-P; the id is a clock value, so that two runs in the same minute differ."""
     return time.strftime("%Y%m%d_%H%M_") + str(time.monotonic_ns())
 
 
 def running(path: str) -> list[int]:
-    """The processes of this machine that write into an experiment, as far as their ids tell."""
+    """Ids of the processes of this host that may still write to an experiment: those with a file in it that exist."""
     host = os.uname().nodename + "-"
     found = []
     try:
@@ -45,16 +45,16 @@ def running(path: str) -> list[int]:
 
 
 def _in_use(path: str) -> bool:
-    """Whether a run goes on in an experiment: one that this run was started from, or another of this machine."""
+    """Whether a run still writes to an experiment: the run that started this one, or another run on this host."""
     from spartito.experiments.ranks import in_use
 
-    # what this process itself has recorded there has ended: it measures one thing after another
+    # earlier measurements of this process have ended, as it does one measurement at a time
     others = [pid for pid in running(path) if pid != os.getpid()]
     return os.environ.get("SPARTITO_EXPERIMENT") == path or bool(others) or in_use(path)
 
 
 def _make_room(path: str, overwrite: bool) -> str:
-    """Renames what is at path; returns the path to use. Refused: it may not be renamed, or cannot be."""
+    """Renames an existing directory or file at path; returns the path to use. Refused: it must not or cannot be renamed."""
     if not os.path.lexists(path):
         return path
     if _in_use(path):
@@ -72,7 +72,7 @@ def _make_room(path: str, overwrite: bool) -> str:
 
 
 def create(variables: Variables, command: list[str], launched: bool = True, world: World | None = None) -> Directory:
-    """Makes the directory with scorep.cfg in it; world: several ranks share it. Refused: it cannot be made, naming it."""
+    """Creates the directory with scorep.cfg. world: several ranks share it. Refused: it cannot be created."""
     wanted = variables.values[VARIABLE]
     overwrite = variables.on("SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY")
     try:
@@ -96,7 +96,7 @@ def create(variables: Variables, command: list[str], launched: bool = True, worl
 
 
 def _shared(path: str, command: list[str], launched: bool, world: World, overwrite: bool) -> Directory:
-    """One of the ranks makes room for the directory, and all of them join it."""
+    """One rank renames an existing directory; all ranks use the new one."""
     above = os.path.dirname(path)
     try:
         os.makedirs(above, exist_ok=True)
@@ -111,7 +111,7 @@ def _shared(path: str, command: list[str], launched: bool, world: World, overwri
 
 
 def forget(directory: Directory) -> None:
-    """Takes back a directory in which nothing was recorded."""
+    """Removes a directory in which nothing was recorded."""
     try:
         os.unlink(os.path.join(directory.path, CFG))
     except OSError:
@@ -134,7 +134,7 @@ WHAT = (
 
 
 def write_manifest(path: str, base: str, lines: list[str]) -> None:
-    """MANIFEST.md: every file that is there, and what the experiment does not hold (lines). OSError."""
+    """Writes MANIFEST.md: the files of the experiment, and lines about lost data. OSError: it cannot be written."""
     rows = []
     for name, what in WHAT:
         shown = base + ".cubex" if name == "profile" else name

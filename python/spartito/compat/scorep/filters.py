@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score-P's filter files, as lines of the recorder's own filter: +region:PATTERN, -file:PATTERN."""
+"""Translates Score-P's filter files to items of the recorder's filter: +region:PATTERN, -file:PATTERN."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SIGNS = {"EXCLUDE": "-", "INCLUDE": "+"}
 
 
 def _words(line: str) -> list[str]:
-    """The words of a line without its comment. A backslash makes a blank or # part of a word; in front of anything
-    else it stays, for the pattern."""
+    """The words of a line without its comment. A backslash before a blank or # makes it part of a word; before other characters the
+    backslash is part of the pattern."""
     words: list[str] = []
     word: str | None = None
     letters = iter(line)
@@ -41,10 +41,10 @@ class _Reader:
         self.path = path
         self.line = 0
         self.items: list[str] = []
-        self.block = ""  # the word that began it
-        self.begun = 0  # in which line
+        self.block = ""  # keyword of the current block
+        self.begun = 0  # line in which it began
         self.rule = ""  # EXCLUDE or INCLUDE
-        self.patterns = 0  # of the rule
+        self.patterns = 0  # number of patterns of the rule
 
     def wrong(self, text: str, line: int = 0) -> Refused:
         return Refused(f"filter file {self.path}, line {line or self.line}: {text}")
@@ -72,13 +72,13 @@ class _Reader:
             raise self.wrong(f"{word!r} where EXCLUDE or INCLUDE is expected")
         elif word != "MANGLED" or self.patterns:  # names of Python have no second, mangled form
             self.patterns += 1
-            # the recorder takes a pattern that begins so for a regular expression
+            # escaped: in the recorder's filter, re: begins a regular expression
             pattern = "\\" + word if word.startswith("re:") else word
             self.items.append(SIGNS[self.rule] + BLOCKS[self.block][0] + pattern)
 
 
 def read(path: str) -> list[str]:
-    """The items in the order of the file. Refused: the file cannot be read, or is malformed (file and line)."""
+    """The items in the order of the file. Refused: the file cannot be read or is invalid; the message has the line."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as f:
             text = f.read()

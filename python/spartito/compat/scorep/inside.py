@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spartito.experiments.rundir import Directory
 
 _begun: Directory | None = None
-_owner = 0  # pid of the process that began it: a child of fork has nothing to complete
+_owner = 0  # id of the process that began the measurement; its forked children do not end it
 _ended = False
 
 
@@ -56,7 +56,7 @@ def _begin() -> None:
 
 
 def _at_end_of_child() -> None:
-    """Children of multiprocessing end with os._exit, after their own finalizers: last of all what completes the directory."""
+    """Registers finalize() in a child of multiprocessing, which exits by os._exit after running its finalizers, as the last one."""
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")
     if util and process and process.parent_process() is not None:

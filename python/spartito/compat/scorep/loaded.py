@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The modules that Score-P's own launcher has imported when the program begins. There the program's first import of one of them is
-no event, so it is none here: the same call paths, for which the same filters are written."""
+"""Imports the modules that Score-P's launcher imports before the program begins. There, the program's first import of one of these
+modules is not recorded. So it is not recorded here either, and the call paths match filters written for Score-P."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# what `python -m scorep` of the bindings 4.5.1 imports, in all versions of Python; the rest follows from these
+# imports of `python -m scorep` of the bindings 4.5.1 in all versions of Python; these import the other ones
 MODULES = ("runpy", "inspect", "platform", "functools", "tempfile", "shutil", "subprocess", "re", "threading")
 
 
 def _standard(entry: str) -> bool:
-    """Whether an entry of sys.path is of the standard library."""
+    """Whether an entry of sys.path belongs to the standard library."""
     library = os.path.dirname(os.__file__)
     if os.path.basename(entry) == f"python{sys.version_info[0]}{sys.version_info[1]}.zip":
         return True
@@ -20,7 +20,7 @@ def _standard(entry: str) -> bool:
 
 
 def _give_back(new: set[str], places: list[str]) -> None:
-    """The program finds its own module of such a name, as it does in the plain run."""
+    """Removes imported modules from sys.modules if the program has a module of the same name, which it must import instead."""
     from importlib.machinery import PathFinder
 
     known = set(sys.path_importer_cache)
@@ -34,9 +34,9 @@ def _give_back(new: set[str], places: list[str]) -> None:
         del sys.path_importer_cache[place]
 
 
-def _until_the_end() -> None:
-    """The bindings record no functions of the first thread after the program's last line: what the interpreter calls then is not
-    the program's. Other threads go on."""
+def _stop_at_exit() -> None:
+    """Stops recording functions of the main thread after the program's last line, as the bindings do, since the interpreter calls
+    further functions at exit. Other threads are still recorded."""
     import threading
 
     from spartito import _measure
@@ -44,7 +44,7 @@ def _until_the_end() -> None:
     shutdown = threading._shutdown  # type: ignore[attr-defined]
 
     def ended() -> None:
-        if sys._getframe(0).f_back is None:  # the interpreter calls it so, which ends; processes of multiprocessing call it, too
+        if sys._getframe(0).f_back is None:  # called by the interpreter at exit; processes of multiprocessing call it from Python
             _measure.thread_functions(False)
         shutdown()
 
@@ -52,7 +52,7 @@ def _until_the_end() -> None:
 
 
 def load(directory: str) -> None:
-    """directory: the one of the program, which the interpreter puts in front of sys.path later."""
+    """directory: of the program, which the interpreter inserts at the front of sys.path later."""
     from importlib import import_module
 
     before, path = set(sys.modules), list(sys.path)
@@ -66,7 +66,7 @@ def load(directory: str) -> None:
             import_module(name)
     finally:
         sys.path[:] = path
-    _until_the_end()
+    _stop_at_exit()
     # the program's own import of it, and what it imports when it is first used, is no event either
     for name in ("scorep", "spartito.user"):
         import_module(name)

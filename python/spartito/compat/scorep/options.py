@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of `python -m scorep`. On the start-up path of every measured program: imports next to nothing."""
+"""The command line of `python -m scorep`. Its imports delay the start of every measured program, so they are few."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Runs the script with the interpreter and the flags that run scorep, and measures
 SCOREP_* of Score-P choose what is recorded and where the results go.
 
 options:
-  --help                    show this help and leave
-  -v, --verbose             say what is set, and which options and variables have no effect
-  --keep-files              keep temporary files (there are none)
+  --help                    show this help and exit
+  -v, --verbose             print the settings, and the options and variables without effect
+  --keep-files              accepted: there are no temporary files
   --noinstrumenter, --nopython
                             record functions only where the program itself enables it
   --instrumenter-type=TYPE  profile, trace, cProfile or cTrace (all the same here), or dummy, which is --noinstrumenter
@@ -40,7 +40,7 @@ options:
 
 
 class Asked:
-    """What a command line asks for."""
+    """A parsed command line."""
 
     __slots__ = ("command", "file", "help", "instrument", "io", "keep", "mpi", "notes", "verbose")
 
@@ -49,7 +49,7 @@ class Asked:
         self.file = ""  # --instrumenter-file, absolute
         self.help = False
         self.instrument = True
-        self.io: bool | None = None  # None: as SCOREP_IO_POSIX says
+        self.io: bool | None = None  # None: SCOREP_IO_POSIX decides
         self.keep = False
         self.mpi = False
         self.notes: list[str] = []  # options accepted without effect
@@ -69,7 +69,7 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> str:
 
 
 def _with_value(asked: Asked, option: str, value: str) -> bool:
-    """Options of the form --name=value; False: there is none of that name."""
+    """Parses an option of the form --name=value. False: it is unknown."""
     if option == "--instrumenter-type":
         if _one_of(option, value, TYPES) == "dummy":
             asked.instrument = False
@@ -89,7 +89,7 @@ def _with_value(asked: Asked, option: str, value: str) -> bool:
 
 
 def _plain(asked: Asked, option: str) -> bool:
-    """Options without a value; False: there is none of that name."""
+    """Parses an option without a value. False: it is unknown."""
     if option == "--help":
         asked.help = True
     elif option in ("--verbose", "-v"):
@@ -108,7 +108,7 @@ def _plain(asked: Asked, option: str) -> bool:
 
 
 def parse(words: list[str]) -> Asked:
-    """Refused: an option that is not known, or a value that cannot be used."""
+    """Parses a command line. Refused: an option is unknown or a value is invalid."""
     asked = Asked()
     at = 0
     while at < len(words):
@@ -116,7 +116,7 @@ def parse(words: list[str]) -> Asked:
         if word == "--":
             at += 1
             break
-        # -m module takes the place of the script; the interpreter reads its own options in front of it
+        # -m module begins the program like a script; the options end here
         if not word.startswith("-") or word[:2] == "-m":
             break
         option, sep, value = word.partition("=")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the experiment directory gets at the end: profile.cubex, traces.otf2, MANIFEST.md.
+"""Writes the results to the experiment directory: profile.cubex, traces.otf2, MANIFEST.md.
 
-Runs in the launcher, or in a process of its own (`complete`): the analysing half never loads into a measured process."""
+Runs in the launcher or in a separate process (`complete`), as measured processes never load the analysis."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 TRACE = ("traces.otf2", "traces.def", "traces")
-PATIENCE = 3600  # seconds that a process that ends its own measurement waits for its results
-LAST = 0.5  # seconds that helpers of multiprocessing may need to end after the program
+TIMEOUT = 3600  # seconds to wait for the results in a process that ends its measurement itself
+LAST = 0.5  # seconds to wait for helpers of multiprocessing, which may end after the program
 
 
 def _remove(path: str) -> None:
@@ -34,7 +34,7 @@ def _remove(path: str) -> None:
 
 
 def _convert(path: str, profile: str, trace: bool) -> list[str]:
-    """Writes beside the old results and then in their place. Returns what went wrong."""
+    """Writes the results to temporary files, then replaces the old ones. Returns error messages."""
     from spartito._analyse import Error, Model
     from spartito.experiments.conversion import convert, find
 
@@ -64,9 +64,9 @@ def _convert(path: str, profile: str, trace: bool) -> list[str]:
 
 
 def wait_for_the_last(path: str, but: int | None = None) -> None:
-    """Gives processes that still write into the experiment a moment to end.
+    """Waits up to LAST seconds for processes that still write to the experiment.
 
-    but: one that goes on; the one that started this, if None."""
+    but: id of a process not to wait for; None: the parent of this process."""
     but = os.getppid() if but is None else but
     import time
 
@@ -76,10 +76,10 @@ def wait_for_the_last(path: str, but: int | None = None) -> None:
 
 
 def write(path: str, but: int | None = None) -> list[str]:
-    """Completes the experiment in path as its scorep.cfg asks; twice does no harm. Returns lines for the
-    terminal about what is lost or could not be written; raises nothing that the recording is to blame for.
+    """Writes the results of an experiment with the variables in its scorep.cfg; may be called again. Returns messages about lost
+    data and errors. Raises no exceptions because of damaged recordings.
 
-    but: as wait_for_the_last() has it."""
+    but: see wait_for_the_last()."""
     import fcntl
 
     try:
@@ -93,7 +93,7 @@ def write(path: str, but: int | None = None) -> list[str]:
     wait_for_the_last(path, but)
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of one run may end their measurement together
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two processes of one run may end their measurement at the same time
         except OSError:
             pass  # a file system without locks
         try:
@@ -106,7 +106,7 @@ def write(path: str, but: int | None = None) -> list[str]:
             lines.append(f"{path}/MANIFEST.md cannot be written: {reason(e)}")
     finally:
         os.close(lock)
-    # How workers end is in MANIFEST.md; the terminal need not have it
+    # MANIFEST.md reports how workers ended; omit it here
     return [line for line in lines if ABRUPT not in line and BY_PROGRAM not in line]
 
 
@@ -118,7 +118,7 @@ def main(path: str) -> int:
 
 
 def complete(path: str) -> None:
-    """write() in a process of its own. It takes nothing from the program but its standard error."""
+    """Runs write() in a separate process, which inherits only standard error."""
     import subprocess
 
     code = (
@@ -128,6 +128,6 @@ def complete(path: str) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARTITO_")}
     command = [sys.executable or "python3", "-I", "-c", code, package.SITE, path]
     try:
-        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=TIMEOUT)
     except (OSError, subprocess.SubprocessError) as e:
         say(f"scorep: the results in {path} cannot be written: {e}")

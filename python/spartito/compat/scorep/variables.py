@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The variables SCOREP_*: read once at the start, checked, and turned into the recorder's settings.
+"""The variables SCOREP_*: reads them once at the start, checks them, and translates them to the recorder's settings.
 
-Also read within a measured process (scorep.register()), so that nothing heavy is imported."""
+Measured processes import this module (scorep.register()), so it imports only light modules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRUE = ("true", "yes", "on")
 FALSE = ("false", "no", "off")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 PREFIX = "SCOREP_"
-SMALLEST = 256 << 10  # bytes of memory: the recorder's own limit
+SMALLEST = 256 << 10  # bytes of memory: lower limit of the recorder
 TIMERS = {"tsc": "tsc", "gettimeofday": "monotonic", "clock_gettime": "monotonic"}
 RUSAGE = (
     *("ru_utime", "ru_stime", "ru_maxrss", "ru_ixrss", "ru_idrss", "ru_isrss", "ru_minflt", "ru_majflt", "ru_nswap"),
@@ -50,14 +50,14 @@ EFFECTIVE = (
     ("SCOREP_IO_POSIX", "bool", "false"),
     ("SCOREP_MPI_ENABLE_GROUPS", "groups", "default"),
 )
-# Checked and kept in scorep.cfg; nothing is recorded for them.
+# Variables that are checked and written to scorep.cfg but have no effect.
 RECORDED_NOT = (
     ("SCOREP_MPI_MEMORY_RECORDING", "bool", "false"),
     ("SCOREP_MEMORY_RECORDING", "bool", "false"),
     ("SCOREP_ENABLE_UNWINDING", "bool", "false"),
     ("SCOREP_SAMPLING_EVENTS", "text", ""),
 )
-# Score-P's other variables, by name (Score-P 8 and 9), and by the beginning of their names for those of its adapters
+# Score-P's other variables (Score-P 8 and 9): by name, and by prefix for those of its adapters
 KNOWN = (
     *("PAGE_SIZE", "FORCE_CFG_FILES", "ENABLE_SYSTEM_TREE_SEQUENCE_DEFINITIONS", "SELECTIVE_CONFIG_FILE"),
     *("PROFILING_TASK_TABLE_SIZE", "PROFILING_TASK_EXCHANGE_NUM", "PROFILING_FORMAT", "PROFILING_ENABLE_CLUSTERING"),
@@ -77,13 +77,13 @@ ADAPTERS = (
     *("PROFILING_", "TRACING_", "SUBSTRATE_", "METRIC_", "SAMPLING_", "LIBWRAP_", "TOPOLOGY_", "MPI_", "SHMEM_", "CUDA_"),
     *("HIP_", "OPENCL_", "OPENACC_", "OPENMP_", "OMPT_", "KOKKOS_", "ONLINEACCESS_"),
 )
-# no request for a measurement: what builds a program, where Score-P is installed, and what its own launchers leave behind
+# variables that do not control a measurement: of compiler wrappers, of the installation, of Score-P's launchers
 ELSEWHERE = ("WRAPPER", "PYTHON_BINDINGS_", "KERNEL_", "JUPYTER_")
 INSTALLED = ("ROOT", "DIR", "HOME", "BASE", "PREFIX", "PATH", "BIN", "LIB", "INC", "INCLUDE", "VERSION", "CONFIG")
 
 
 def flag(text: str) -> bool:
-    """ValueError: a sentence about it. Score-P takes any number but 0 for true."""
+    """The value of a bool; as in Score-P, any number except 0 is true. ValueError: the text is invalid."""
     word = text.strip().lower()
     if word in TRUE or (word.isascii() and word.isdigit() and int(word) > 0):
         return True
@@ -93,7 +93,7 @@ def flag(text: str) -> bool:
 
 
 def size(text: str) -> int:
-    """Bytes. ValueError: a sentence about it."""
+    """A size in bytes. ValueError: the text is invalid."""
     word = text.strip().upper()
     if word.endswith("B"):
         word = word[:-1]
@@ -132,24 +132,24 @@ def _checked(kind: str, text: str) -> str:
 
 
 class Variables:
-    """Those in force, by name, as text."""
+    """The values of all variables as text, by name."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """Refused: a value that cannot be read, naming variable and value."""
+        """Refused: a value is invalid; the message has variable and value."""
         self.values: dict[str, str] = {}
         for name, kind, default in (*EFFECTIVE, *RECORDED_NOT):
             text = environment.get(name, "")
             try:
-                # an empty variable counts as one that is not set
+                # an empty variable counts as not set
                 self.values[name] = _checked(kind, text) if text else default
             except ValueError as e:
                 raise Refused(f"{name}: {text!r} {e}") from None
-        # not asked for: the best clock that there is
+        # default: the best available clock
         self.clock = TIMERS[self.values["SCOREP_TIMER"]] if environment.get("SCOREP_TIMER") else "auto"
         self.metrics = ",".join(self._metrics())
         path = self.values["SCOREP_FILTERING_FILE"]
         self.filter = "\n".join(filters.read(path)) if path else ""
-        # to be said once, whether more is asked for or not
+        # messages that are printed once, with or without --verbose
         self.notes = [*_without_effect(environment), *strange_variables(environment)]
 
     def on(self, name: str) -> bool:
@@ -172,7 +172,7 @@ class Variables:
         return list(dict.fromkeys(found))
 
     def settings(self, instrument: bool, io: bool | None, mpi: bool) -> dict[str, str]:
-        """Names and values of the recorder's settings. io None: as the variable says. mpi: whether MPI is recorded at all."""
+        """Names and values of the recorder's settings. io: None: SCOREP_IO_POSIX decides. mpi: whether MPI is recorded."""
         wanted = self.values
         return {
             "scorep": "1",
@@ -200,16 +200,16 @@ class Variables:
         return "".join(lines)
 
 
-def _says_nothing(kind: str, default: str, text: str) -> bool:
-    """Whether a checked variable asks for no more than what happens anyway."""
+def _is_default(kind: str, default: str, text: str) -> bool:
+    """Whether a checked variable has its default value."""
     return _checked(kind, text) == default if text else True
 
 
 def _without_effect(environment: Mapping[str, str]) -> list[str]:
-    """Lines about variables that are set and do nothing here."""
+    """Messages about variables that are set but have no effect."""
     effective = {name for name, _, _ in EFFECTIVE}
     checked = {name: (kind, default) for name, kind, default in RECORDED_NOT}
-    # what all of them begin with is no likeness
+    # compare names without the common prefix
     tails = [name[len(PREFIX) :] for name in (*effective, *checked)]
     idle, lines = [], []
     for name in sorted(environment):
@@ -217,12 +217,12 @@ def _without_effect(environment: Mapping[str, str]) -> list[str]:
         if not name.startswith(PREFIX) or name in effective or not text or tail.startswith(ELSEWHERE) or tail in INSTALLED:
             continue
         if name in checked:
-            if not _says_nothing(*checked[name], text):
+            if not _is_default(*checked[name], text):
                 idle.append(name)
         elif tail in KNOWN:
             idle.append(name)
         else:
-            # of an adapter there may be variables of another version of Score-P: only a slip of the pen is taken for one
+            # an adapter may have variables of other versions of Score-P, so only very similar names count as misspelt
             adapter = tail.startswith(ADAPTERS)
             guess = near(tail, [*tails, *KNOWN], 0.85 if adapter else 0.6).replace("mean ", "mean " + PREFIX)
             if adapter and not guess:
@@ -235,7 +235,7 @@ def _without_effect(environment: Mapping[str, str]) -> list[str]:
 
 
 def from_configuration(path: str) -> dict[str, str]:
-    """The values that configuration() wrote; empty where there is none. OSError: it cannot be read."""
+    """Reads the values that configuration() has written; empty if the file does not exist. OSError: it cannot be read."""
     values: dict[str, str] = {}
     if not os.path.exists(path):
         return values

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel for notebooks written for the Score-P kernel: ipykernel with its magics. Measured cells run where they are."""
+"""A kernel for notebooks that were written for the Score-P kernel: ipykernel with the magics of that kernel. Measured cells run in
+the kernel itself."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def main() -> "NoReturn":
-    # -m has put the notebook's directory first: its files must not be taken for the kernel's modules
+    # -m has inserted the notebook's directory in sys.path; its files must not replace modules of the kernel
     if sys.path and sys.path[0] in ("", os.getcwd()):
         del sys.path[0]
     from spartito.compat.scorep.kernel.install import CLASS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the magics of the Score-P kernel mean: a cell's text becomes words to show, code to run, and whether it is measured.
+"""The magics of the Score-P kernel: turns the text of a cell into a plan of messages to print and code to run or measure.
 
-Knows the modes (cells are marked, or written to a file) and nothing of IPython."""
+It implements the modes (cells are marked, or written to a file) and does not depend on IPython."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# names of the modes as the messages say them
+# names of the modes in messages
 DEFAULT, MULTICELL, WRITEFILE = "default", "multicell", "writefile"
 EXECUTE = "execute_with_scorep"
 
@@ -40,14 +40,14 @@ MAGICS = {
 
 
 class Plan:
-    """What to do with a cell. code None: it is not for us and runs as it is; else these pieces run, one after another."""
+    """How to run a cell. code: pieces to run in turn; None: the cell has no magic of this kernel and runs unchanged."""
 
-    __slots__ = ("code", "measured", "said", "warned", "wrong")
+    __slots__ = ("code", "measured", "output", "warned", "wrong")
 
-    def __init__(self, said: str = "", warned: str = "", wrong: str = "") -> None:
-        self.said = said  # on standard output, without an end of line, as the Score-P kernel does
-        self.warned = warned  # a line on standard error; the cell is well
-        self.wrong = wrong  # a line on standard error; the cell has failed
+    def __init__(self, output: str = "", warned: str = "", wrong: str = "") -> None:
+        self.output = output  # text for standard output, without an end of line, as the Score-P kernel prints it
+        self.warned = warned  # line for standard error; the cell succeeds
+        self.wrong = wrong  # line for standard error; the cell fails
         self.code: list[Cell] | None = []
         self.measured = False
 
@@ -63,7 +63,7 @@ class Cells:
         self.script: Script | None = None
 
     def peek(self, text: str, stored: bool) -> list[Cell] | None:
-        """The code that plan() would run; without any effect."""
+        """The code that plan() would return; has no side effects."""
         name, _, code = first_line(text)
         if name == EXECUTE and self.mode == DEFAULT:
             return [code]
@@ -72,7 +72,8 @@ class Cells:
         return [] if name in MAGICS or (self.mode != DEFAULT and stored) else None
 
     def plan(self, text: str, stored: bool) -> Plan:
-        """stored: the cell goes into the history. Those that do not are asked by the notebook's tools, and never marked."""
+        """The plan for a cell. stored: the cell is stored in the history. Tools of the notebook run other cells, which are never
+        marked."""
         name, line, code = first_line(text)
         if name in MAGICS:
             plan = getattr(self, "_" + name)(line, code)
@@ -88,7 +89,7 @@ class Cells:
         return plan
 
     def _taken(self, code: Cell, measured: bool) -> Plan:
-        """A cell that is not run now."""
+        """The plan of a cell that is marked or written to a file instead of being run."""
         if self.mode == MULTICELL:
             self.marked.append(code)
             return Plan(f"marked the cell for multi-cell mode. This cell will be executed at position: {len(self.marked)}")
@@ -192,7 +193,7 @@ class Cells:
         self.mode, self.script = WRITEFILE, script
         return Plan(f"Started converting to Python script. See files:\n{script.bash}\n{script.python}\n", "\n".join(script.notes))
 
-    def _leave(self, end: Callable[[Script], None], said: str) -> Plan:
+    def _leave(self, end: Callable[[Script], None], message: str) -> Plan:
         if not self.script:
             return self._ignored()
         script, self.mode, self.script = self.script, DEFAULT, None
@@ -200,7 +201,7 @@ class Cells:
             end(script)
         except Refused as e:
             return Plan(wrong=str(e))
-        return Plan(said)
+        return Plan(message)
 
     def _end_writefile(self, line: str, code: Cell) -> Plan:
         return self._leave(Script.write, "Finished converting to Python script.")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text of a notebook's cell, and the magic on its first line."""
+"""The text of a notebook's cell, and the cell magic on its first line."""
 
 from __future__ import annotations
 
 
 class Cell:
-    """A cell's code, and how many lines of the cell stand above it."""
+    """A cell's code, and the number of lines of the cell above it."""
 
     __slots__ = ("above", "text")
 
@@ -14,7 +14,7 @@ class Cell:
 
 
 def first_line(text: str) -> tuple[str, str, Cell]:
-    """The name and the rest of the line of the cell magic that a cell begins with ("" if none), and the code below it."""
+    """The name of the cell magic that a cell begins with ("" if none), the rest of its line, and the code below."""
     lines = text.split("\n")
     at = 0
     while at < len(lines) and not lines[at].strip():

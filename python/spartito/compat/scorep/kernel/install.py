@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernelspecs under the names of the Score-P kernel, so that its notebooks find their kernel."""
+"""Installs kernel specifications under the names of the Score-P kernel, which its notebooks use."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from spartito.base.messages import Refused, reason, say
 from spartito.notebook import kernel
 
 CLASS = "--IPKernelApp.kernel_class=spartito.compat.scorep.kernel.shell.Kernel"
-# name and display name: of the kernel now, and of earlier versions of it
+# name and display name of the Score-P kernel's current version, and of earlier ones
 NAMES = {"scorep_jupyter": "Score-P_Python", "scorep-python": "scorep-python"}
 
 
 def install(user: bool = True, prefix: str | None = None) -> list[str]:
-    """Installs or replaces them; where they are now. Refused, OSError: as spartito.notebook.kernel.install() has them."""
+    """Installs or replaces the specifications and returns their directories. Refused, OSError: they cannot be written."""
     return [kernel.install(name, display, user, prefix, [CLASS]) for name, display in NAMES.items()]
 
 
 def main() -> int:
-    """`python -m scorep_jupyter.install`: for this user, as the Score-P kernel does it."""
+    """`python -m scorep_jupyter.install`: installs them for this user, as the Score-P kernel does."""
     try:
         for path in install():
             print(f"installed the kernel {os.path.basename(path)} in {path}")

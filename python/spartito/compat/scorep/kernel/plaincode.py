@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cell's code as a script can hold it: without magics and `!commands`, which are told; indented without changing its strings."""
+"""Turns a cell's code into code for a script. Magics and `!commands` are omitted and reported; strings keep their text when the
+code is indented."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# magics whose cell or line is Python that the script runs as well
+# magics whose argument is Python code, which becomes part of the script
 PYTHON = ("time", "timeit", "prun", "capture", "spartito")
 ENVIRONMENT = ("env", "set_env")
 MAGIC = ("run_line_magic", "run_cell_magic", "system", "getoutput")
@@ -26,8 +27,8 @@ class Code:
     def __init__(self) -> None:
         self.text = ""
         self.future: list[str] = []  # what the cell imports from __future__, which a script has at its begin
-        self.variables: dict[str, str] = {}  # of Score-P, set by %env
-        self.left_out: list[str] = []  # lines about what is not in text
+        self.variables: dict[str, str] = {}  # variables of Score-P that %env sets
+        self.left_out: list[str] = []  # messages about omitted code
 
     def indented(self) -> str:
         """text as the body of a block."""
@@ -45,12 +46,12 @@ class Code:
 
 
 def _within(token: tokenize.TokenInfo) -> range:
-    """The lines whose begin lies within a string."""
+    """The lines that begin within a string."""
     return range(token.start[0] + 1, token.end[0] + 1) if token.type == tokenize.STRING else range(0)
 
 
 def _within_fstrings(text: str) -> Iterator[int]:
-    """From Python 3.12 on an f-string is several tokens."""
+    """The lines that begin within an f-string, which is several tokens from Python 3.12 on."""
     begin, end = getattr(tokenize, "FSTRING_START", None), getattr(tokenize, "FSTRING_END", None)
     if begin is None:
         return
@@ -63,7 +64,7 @@ def _within_fstrings(text: str) -> Iterator[int]:
 
 
 def _shell_call(node: ast.AST) -> tuple[str, list[str]] | None:
-    """(method, arguments) of `get_ipython().method("…", …)`, which is what IPython makes of a magic."""
+    """(method, arguments) of `get_ipython().method("…", …)`, to which IPython translates a magic."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in MAGIC:
         return None
     shell = node.func.value
@@ -74,7 +75,7 @@ def _shell_call(node: ast.AST) -> tuple[str, list[str]] | None:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """The smallest statements, in their order."""
+    """The statements that contain no other statements, in their order."""
     for child in ast.iter_child_nodes(tree):
         below = list(_statements(child))
         if below:
@@ -84,7 +85,7 @@ def _statements(tree: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _assignment(word: str) -> tuple[str, str]:
-    """NAME and value of the line of %env; value "" and no NAME where it only shows something."""
+    """NAME and value of a line of %env; two empty strings if the line only prints a variable."""
     for sep in ("=", " "):
         name, found, value = word.partition(sep)
         if found and name.strip().isidentifier():
@@ -92,14 +93,15 @@ def _assignment(word: str) -> tuple[str, str]:
     return "", ""
 
 
-def _told(method: str, words: list[str]) -> str:
+def _as_typed(method: str, words: list[str]) -> str:
+    """The first line of a magic as the user typed it."""
     text = " ".join(words).strip().split("\n")[0]
     mark = {"run_line_magic": "%", "run_cell_magic": "%%"}.get(method, "!")
     return f"{mark}{text}"
 
 
 def _replacement(code: Code, statement: ast.stmt, method: str, words: list[str]) -> str:
-    """What stands in the script for a statement that is a magic."""
+    """The code of the script that replaces a magic."""
     name, line = words[0] if words else "", words[1] if len(words) > 1 else ""
     if method == "run_line_magic" and isinstance(statement, ast.Expr):
         if name in ENVIRONMENT:
@@ -111,12 +113,12 @@ def _replacement(code: Code, statement: ast.stmt, method: str, words: list[str])
                 return f"os.environ[{variable!r}] = {value!r}"
         if name in PYTHON[:3] and line and not line.startswith("-"):
             return line
-    code.left_out.append(f"left out of the script: {_told(method, words)}")
-    return f"pass  # left out: {_told(method, words)}"
+    code.left_out.append(f"left out of the script: {_as_typed(method, words)}")
+    return f"pass  # left out: {_as_typed(method, words)}"
 
 
 def _cell_magic(code: Code, cell: Cell) -> str:
-    """The text below a cell magic on the first line, where it is Python."""
+    """The code of a cell below its cell magic, if that is in PYTHON."""
     name, _, below = first_line(cell.text)
     if not name:
         return cell.text
@@ -134,7 +136,7 @@ def _without_future(code: Code, statement: ast.stmt) -> bool:
 
 
 def plain(cell: Cell) -> Code:
-    """Refused: it is not Python that a script can hold; the line is told."""
+    """The code of a cell for a script. Refused: it cannot be part of a script; the message has the line."""
     code = Code()
     text = _cell_magic(code, cell)
     if not text.strip():
@@ -155,7 +157,7 @@ def plain(cell: Cell) -> Code:
         else:
             continue
         first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
-        # columns are bytes
+        # col_offset counts bytes
         begin = lines[first].encode()[: statement.col_offset].decode()
         end = lines[last - 1].encode()[statement.end_col_offset :].decode()
         lines[first:last] = [begin + new + end]

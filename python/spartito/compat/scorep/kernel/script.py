@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""%%start_writefile: cells written as a script, NAME.py, and as what runs it under the module scorep, NAME_run.sh."""
+"""%%start_writefile: writes cells to a script, NAME.py, and to NAME_run.sh, which runs it under the module scorep."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RUN = """\
 
 
 class Script:
-    """The two files; they are whole after each cell. Refused: they cannot be written."""
+    """The two files, which are complete after each cell. Refused: they cannot be written."""
 
     def __init__(self, name: str) -> None:
         name = name.strip("\"'") or NAME
@@ -44,8 +44,8 @@ class Script:
         self.variables: dict[str, str] = {}
         self.words: list[str] = []
         self.future: list[str] = []
-        self.parts: list[str] = []  # the script below its head, a piece for each cell
-        self.part = -1  # where the cells between enable_ and finalize_multicellmode begin
+        self.parts: list[str] = []  # the code of each cell
+        self.part = -1  # index of the first cell after enable_multicellmode; -1: not in this mode
         self.write()
 
     @property
@@ -74,7 +74,7 @@ class Script:
         return "Score-P bindings arguments recorded."
 
     def add(self, cell: Cell, measured: bool) -> tuple[str, list[str]]:
-        """What to tell about a cell that was added: a sentence, and lines about what a script cannot hold."""
+        """Adds a cell. Returns a message about it, and messages about omitted code."""
         code = plain(cell)
         for name in code.future:
             if name not in self.future:
@@ -130,7 +130,7 @@ def _umask() -> int:
 
 
 def _module() -> str:
-    """What `python -m` needs outside of this kernel, which finds `scorep` even without its distribution."""
+    """The module for `python -m` outside of this kernel, where `scorep` exists only if its distribution is installed."""
     from importlib.machinery import PathFinder
 
     return "scorep" if PathFinder.find_spec("scorep") else "spartito.compat.scorep"

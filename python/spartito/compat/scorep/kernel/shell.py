@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ipykernel's shell with the magics of the Score-P kernel: it decides before each cell what of it runs, and what is measured."""
+"""ipykernel's shell with the magics of the Score-P kernel. Before each cell it makes a plan (cells.py) and runs that."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def _put(text: str, stream: str, end: str = "") -> None:
 
 
 def _show(plan: Plan) -> None:
-    _put(plan.said, "stdout")
+    _put(plan.output, "stdout")
     _put(plan.warned, "stderr", "\n")
 
 
 def _magic(shell: Shell, name: str, help: str) -> Callable[[str, str], None]:
-    """For %lsmagic, completion and help; a cell that begins with it is planned before."""
+    """A registered magic for %lsmagic, completion and help. run_cell_async() handles cells that begin with it."""
 
     def magic(line: str, cell: str) -> None:
         text = f"%%{name} {line}\n{cell}"
@@ -60,7 +60,7 @@ class Shell(ZMQInteractiveShell):  # type: ignore[misc]  # without types
         if startup not in sys.meta_path:
             sys.meta_path.append(startup)  # `import scorep` without its distribution
         self.cells = Cells()
-        self.unit: Unit | None = None  # what is measured now, or waits to be shown
+        self.unit: Unit | None = None  # the current measurement, or one whose result is not displayed yet
         for name, help in MAGICS.items():
             self.register_magic_function(_magic(self, name, help), "cell", name)
         self.events.register("post_run_cell", self._deliver)
@@ -72,12 +72,12 @@ class Shell(ZMQInteractiveShell):  # type: ignore[misc]  # without types
         return any(super(Shell, self).should_run_async(c.text, **self._transformed(c)) for c in code)
 
     def _transformed(self, cell: Cell) -> dict[str, Any]:
-        """What IPython makes of the code, with the line numbers that it has in its cell."""
+        """The code as IPython transforms it, with its line numbers in the cell."""
         above = cell.above
         for line in cell.text.split("\n"):
             if line.strip():
                 break
-            above += 1  # leading empty lines are taken away
+            above += 1  # IPython removes leading empty lines
         try:
             return {"transformed_cell": "\n" * above + self.transform_cell(cell.text), "preprocessing_exc_tuple": None}
         except Exception:
@@ -85,7 +85,7 @@ class Shell(ZMQInteractiveShell):  # type: ignore[misc]  # without types
         try:
             self.transform_cell("#\n" * cell.above + cell.text)
         except Exception:
-            error = sys.exc_info()  # the same, with the line of the cell
+            error = sys.exc_info()  # the same error with the line number in the cell
         return {"transformed_cell": cell.text, "preprocessing_exc_tuple": error}
 
     async def run_cell_async(
@@ -119,14 +119,14 @@ class Shell(ZMQInteractiveShell):  # type: ignore[misc]  # without types
         finally:
             if unit and result and result.error_before_exec:
                 self.unit = None
-                unit.forget()  # an error of the syntax: nothing ran
+                unit.forget()  # a syntax error: nothing was run
             elif unit:
                 unit.end()
 
     async def _run_all(
         self, code: list[Cell], raw_cell: str, store_history: bool, shell_futures: bool, more: dict[str, Any]
     ) -> Any:
-        """Runs the marked cells under the one number of the cell that asked for it, up to the first error."""
+        """Runs the marked cells up to the first error, all under the number of the cell that runs them."""
         more.update(transformed_cell="", preprocessing_exc_tuple=None)
         number: int = self.execution_count
         result = await super().run_cell_async(raw_cell, store_history, False, shell_futures, **more)
@@ -144,25 +144,25 @@ class Shell(ZMQInteractiveShell):  # type: ignore[misc]  # without types
         return result
 
     async def run_code(self, *args: Any, **keywords: Any) -> Any:
-        """Only what a cell itself calls is recorded, not how the shell gets there."""
+        """Records the functions that a cell calls, without those of the shell."""
         if not self.unit or not self.unit.running:
             return await super().run_code(*args, **keywords)
         first = _measure.thread_functions(True)
         try:
             return await super().run_code(*args, **keywords)
         finally:
-            if first:  # and not within another cell's code
+            if first:  # not within another cell's code
                 _measure.thread_functions(False)
 
     def _deliver(self, result: Any = None) -> None:
-        """After the cell's own output, and its figures."""
+        """Displays the result after the cell's output and figures."""
         unit = self.unit
         if unit and not unit.running:
             self.unit = None
             unit.show()
 
 
-# ipykernel looks here for what it may hand to run_cell(), too, which in IPython before 9 takes no more than this one
+# ipykernel reads this signature to choose the arguments of run_cell(), which before IPython 9 has no others
 Shell.run_cell_async.__signature__ = inspect.signature(ZMQInteractiveShell.run_cell_async)  # type: ignore[attr-defined]
 
 

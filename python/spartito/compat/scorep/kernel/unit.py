@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One measured cell, or several marked ones: an experiment directory of Score-P's kind, complete when the cell ends."""
+"""The measurement of one cell or of several marked ones. Its experiment directory is like Score-P's, and complete when the cell
+ends."""
 
 from __future__ import annotations
 
@@ -12,19 +13,19 @@ from spartito.compat.scorep import directory as place
 from spartito.compat.scorep import options
 from spartito.compat.scorep.variables import Variables
 from spartito.notebook import celllist
-from spartito.notebook.measuring import Lent, not_said, start
+from spartito.notebook.measuring import ChildVariables, start, unreported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.compat.scorep.kernel.cells import Cells
     from spartito.experiments.rundir import Directory
 
-# functions of the kernel between those of the cell, by their names for Score-P; the last match decides, so a filter file
-# may say otherwise
+# Filter items that exclude functions of the kernel between those of the cell, by their names in Score-P. The last match decides, so
+# a filter file can override them.
 BETWEEN = (
-    # parts of the shell that run the program's own code
+    # parts of the shell that call code of the program
     *("-module:IPython", "-module:ipykernel", "-module:traitlets", "-module:jupyter_client", "-module:zmq"),
-    # and such as run none: what they call is theirs
+    # parts that do not; their callees are excluded, too
     *("!module:ipykernel.iostream", "!module:ipykernel.displayhook", "!module:ipykernel.zmqshell.ZMQDisplayPublisher"),
     *("!IPython.core.interactiveshell.*:show*", "!IPython.core.interactiveshell.*:_format*", "!module:matplotlib_inline"),
 )
@@ -33,7 +34,7 @@ WITHOUT_IO = (
     "file I/O (--io, SCOREP_IO_POSIX) is recorded in kernels that were started with its library, as those of "
     "`spartito kernel install --score-p` are"
 )
-_files_run: set[tuple[str, int]] = set()  # instrumenter files: what they wrap stays wrapped
+_files_run: set[tuple[str, int]] = set()  # executed instrumenter files; each is run once, as its wrappers remain
 
 
 def _warn(text: str) -> None:
@@ -41,7 +42,7 @@ def _warn(text: str) -> None:
 
 
 def _another() -> str:
-    """Where `import scorep` finds another package than ours."""
+    """The path of a module `scorep` that is not Spartito's; "": no such module is imported."""
     module = sys.modules.get("scorep")
     file = getattr(module, "__file__", None) or ""
     return "" if module is None or getattr(module, "__spartito__", False) else file
@@ -55,10 +56,10 @@ class Unit:
         self.path = ""
         self.measured = False
         self._made: Directory | None = None
-        self._lent: Lent | None = None
+        self._variables: ChildVariables | None = None
 
     def _instrumenter_file(self, path: str) -> None:
-        """Refused: it failed."""
+        """Executes an instrumenter file. Refused: it failed."""
         from spartito import startup
 
         try:
@@ -75,7 +76,7 @@ class Unit:
             _warn(line)
 
     def begin(self) -> None:
-        """Refused: one sentence why the cell cannot be measured; it is not run then, as under the Score-P kernel."""
+        """Begins the measurement. Refused: the cell cannot be measured; it is not run then, as under the Score-P kernel."""
         if _measure.active():
             raise Refused(f"something is measured already, into {_measure.experiment()}")
         asked = options.parse(self.cells.arguments)
@@ -88,7 +89,7 @@ class Unit:
         settings = variables.settings(asked.instrument, asked.io, asked.mpi)
         if _another():
             _warn(f"the module scorep is of another package ({_another()}): what it records is not in the results")
-        for line in not_said(variables.notes):
+        for line in unreported(variables.notes):
             _warn(line)
         if asked.verbose or variables.on("SCOREP_VERBOSE"):
             self._verbose(asked, variables)
@@ -99,7 +100,7 @@ class Unit:
     def _start(self, settings: dict[str, str]) -> None:
         assert self._made
         try:
-            self._lent = start(self.path, settings, BETWEEN)
+            self._variables = start(self.path, settings, BETWEEN)
         except BaseException as e:
             place.forget(self._made)
             if not isinstance(e, (ValueError, OSError, Refused)):
@@ -108,19 +109,19 @@ class Unit:
             raise Refused(WITHOUT_IO if text.startswith("io: ") else text) from None
         _measure.thread_functions(False)
 
-    def _take_back(self) -> None:
-        if self._lent:
-            self._lent.take_back()
+    def _restore_variables(self) -> None:
+        if self._variables:
+            self._variables.restore()
 
     def end(self) -> None:
-        """Completes the directory."""
+        """Ends the measurement and completes the directory."""
         if not self.running:
             return
         self.running = False
         if _measure.active() and _measure.experiment() == self.path:
             _measure.stop()
             celllist.remove_unread(self.path)
-        self._take_back()
+        self._restore_variables()
         assert self._made
         try:
             self._made.describe(0)
@@ -132,15 +133,15 @@ class Unit:
             _warn(line)
 
     def forget(self) -> None:
-        """Ends it without a result."""
+        """Ends the measurement without a result."""
         self.running = False
         _measure.stop()
-        self._take_back()
+        self._restore_variables()
         assert self._made
         place.forget(self._made)
 
     def show(self) -> None:
-        """Says below the cell where the results are."""
+        """Displays the path of the results, and the result itself, below the cell."""
         from html import escape
 
         from IPython.display import publish_display_data
@@ -148,13 +149,13 @@ class Unit:
         from spartito.notebook import cells
         from spartito.notebook.result import Result
 
-        said = f"Instrumentation results can be found in {self.path}"
-        shown = {"text/plain": said}
+        message = f"Instrumentation results can be found in {self.path}"
+        shown = {"text/plain": message}
         if self.measured:
             if cells.current:
                 cells.current.note(self.name, self.path)
             found = Result(self.path)._repr_mimebundle_()
             shown["text/plain"] += "\n" + found["text/plain"]
             if "text/html" in found:
-                shown["text/html"] = f"<div>{escape(said)}</div>{found['text/html']}"
+                shown["text/html"] = f"<div>{escape(message)}</div>{found['text/html']}"
         publish_display_data(shown)

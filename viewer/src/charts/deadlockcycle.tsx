@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A deadlock cycle: from each an arrow to the one that holds what it waits for.
+// The picture of a deadlock cycle: arrows from each thread to the lock holder it waits for.
 
-const WIDE = 760; // px
+const WIDE = 760; // px; size of the picture
 const HIGH = 190;
-const BOX = 24; // height of a name's box
-const ROOM = 150; // its width
-const [ACROSS, DOWN] = [250, 68]; // radii of the circle
+const BOX_HEIGHT = 24; // px; height of a name's box
+const BOX_WIDTH = 150; // px; width of a name's box
+const [ACROSS, DOWN] = [250, 68]; // px; radii of the ellipse
 
 interface Props {
-  /** Of the threads, each of which waits for the next one. */
+  /** Names of the threads; each waits for the next one. */
   names: readonly string[];
-  /** What each waits for. */
+  /** The lock that each thread waits for. */
   locks: readonly string[];
 }
 
-/** The end of a text with little room says more: "…app.py:12". */
+/** Shortens a text at its begin, as the end has more information: "…app.py:12". */
 const short = (text: string, letters: number): string => (text.length > letters ? `…${text.slice(1 - letters)}` : text);
 
-export function Ring({ names, locks }: Props) {
+export function DeadlockCycle({ names, locks }: Props) {
   const n = names.length;
   const at = (i: number) => {
     const turn = (2 * Math.PI * i) / n - (n > 2 ? Math.PI / 2 : Math.PI);
     return { x: WIDE / 2 + ACROSS * Math.cos(turn), y: HIGH / 2 + DOWN * Math.sin(turn) };
   };
-  const said = names.map((name, i) => `${name} waits for ${locks[i]}, which ${names[(i + 1) % n]} holds`).join("; ");
+  const description = names.map((name, i) => `${name} waits for ${locks[i]}, which ${names[(i + 1) % n]} holds`).join("; ");
   return (
-    <svg class="ring" viewBox={`0 0 ${WIDE} ${HIGH}`} width={WIDE} height={HIGH} role="img" aria-label={said}>
+    <svg class="ring" viewBox={`0 0 ${WIDE} ${HIGH}`} width={WIDE} height={HIGH} role="img" aria-label={description}>
       <defs>
         <marker id="ring-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
           <path d="M0 0L8 4L0 8z" fill="var(--warn)" />
@@ -33,13 +33,13 @@ export function Ring({ names, locks }: Props) {
       </defs>
       {names.map((name, i) => {
         const [from, to] = [at(i), at((i + 1) % n)];
-        // outwards from the middle, so that two arrows between the same two threads are apart
+        // curved outwards, so that two arrows between the same two threads do not overlap
         const [dx, dy] = n > 1 ? [to.y - from.y, from.x - to.x] : [0, -HIGH];
         const away = (n > 1 ? 55 : 90) / (Math.hypot(dx, dy) || 1);
         const middle = { x: (from.x + to.x) / 2 + dx * away, y: (from.y + to.y) / 2 + dy * away };
         const side = n > 1 ? Math.sign(to.x - from.x || from.y - to.y) : 1;
-        const [begin, end] = n > 2 ? [0, 0] : n === 1 ? [-ROOM / 3, ROOM / 3] : [(side * ROOM) / 2, (-side * ROOM) / 2];
-        const steep = n > 2 ? BOX / 2 + 2 : 0;
+        const [begin, end] = n > 2 ? [0, 0] : n === 1 ? [-BOX_WIDTH / 3, BOX_WIDTH / 3] : [(side * BOX_WIDTH) / 2, (-side * BOX_WIDTH) / 2];
+        const steep = n > 2 ? BOX_HEIGHT / 2 + 2 : 0;
         const down = Math.sign(middle.y - to.y) || 1;
         return (
           <g key={i}>
@@ -61,7 +61,7 @@ export function Ring({ names, locks }: Props) {
         const { x, y } = at(i);
         return (
           <g key={i}>
-            <rect x={x - ROOM / 2} y={y - BOX / 2} width={ROOM} height={BOX} rx="4" fill="var(--raised)" stroke="var(--ink)" />
+            <rect x={x - BOX_WIDTH / 2} y={y - BOX_HEIGHT / 2} width={BOX_WIDTH} height={BOX_HEIGHT} rx="4" fill="var(--raised)" stroke="var(--ink)" />
             <text x={x} y={y} text-anchor="middle" dominant-baseline="middle" fill="var(--ink)">
               <title>{name}</title>
               {short(name, 20)}

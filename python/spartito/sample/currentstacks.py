@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the threads of a process are now, as `spartito doctor PID` shows them."""
+"""The current stacks of a process's threads, as `spartito doctor PID` prints them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from spartito.base.messages import Refused
 from spartito.base.text import name, plural, seconds
-from spartito.sample.looking import opened
+from spartito.sample.liveprofile import opened
 
 if TYPE_CHECKING:
     from spartito._sample import Look
 
-DEPTH = 200  # frames
-TRIES = 50  # for a stack that changes all the time
+DEPTH = 200  # frames of a stack
+TRIES = 50  # samples until every stack could be read: a stack that changes meanwhile cannot
 STATES = {
     "running": "runs",
     "gil": "waits for the global interpreter lock",
@@ -39,7 +39,7 @@ def _thread(look: Look, pid: int) -> list[str]:
 
 
 def lines(pid: int) -> list[str]:
-    """The stacks of all threads, innermost function first. Refused: it may not be looked into, or runs no Python."""
+    """Lines with the stacks of all threads, innermost function first. Refused: the process may not be sampled or runs no Python."""
     process = opened(pid)
     try:
         for _ in range(TRIES):

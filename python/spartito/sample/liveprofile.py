@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A process that runs, looked at from outside, with its children if these are wanted: what their threads do, and which functions
-they do it in."""
+"""The live profile of `spartito top`: a running process is sampled from outside, on request with its children. It has the time in
+each function and the current state of each thread."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from spartito._sample import Frame, Look
 
 Function = tuple[str, str, str, int]  # module, qualified name, file, first line
-RECENT = 5.0  # seconds that are called so
-PIECES = 10  # that these are made of
-DEPTH = 512
+RECENT = 5.0  # seconds: length of the sliding window of the recent times
+PIECES = 10  # intervals in that window
+DEPTH = 512  # frames of a stack
 
 
 def opened(pid: int) -> Process:
-    """Refused: with the sentence that says the way out."""
+    """The process, opened for sampling. Refused: it cannot be sampled, with the reason and what to do."""
     try:
         return Process(pid)
     except OSError as e:
@@ -35,7 +35,7 @@ def function(frame: Frame) -> Function:
 
 
 class Sum:
-    """How much time was found in functions: on top of a stack, and anywhere on it; ns."""
+    """Sampled time by function in ns: exclusive (innermost on a stack) and total (anywhere on a stack)."""
 
     def __init__(self) -> None:
         self.excl: Counter[Function] = Counter()
@@ -55,7 +55,7 @@ class Sum:
 
 
 class Thread:
-    """Of process pid; cpu: ns on a processor."""
+    """A thread of process pid. cpu: its CPU time in ns at its last complete sample, seen: the time of that sample in seconds."""
 
     def __init__(self, pid: int, look: Look, now: float) -> None:
         self.pid = pid
@@ -68,7 +68,7 @@ class Thread:
         self.piece(now)
 
     def update(self, look: Look, now: float) -> None:
-        """used: ns on a processor since its stack was read the last time; lasted: ns of the wall clock."""
+        """Sets used (CPU time in ns since the last sample whose stack could be read) and lasted (wall time in ns since then)."""
         _, self.state, cpu, frames, _ = look
         if frames is not None:
             self.used, self.lasted = cpu - self.cpu, int(1e9 * (now - self.seen))
@@ -79,17 +79,17 @@ class Thread:
 
     @property
     def share(self) -> float:
-        """Of the recent time it was on a processor."""
+        """Fraction of the recent wall time that the thread ran on a processor."""
         (begin, before), (end, after) = self.history[0], self.history[-1]
         return (after - before) / 1e9 / (end - begin) if end > begin else 0.0
 
 
 class Children:
-    """The Python processes that a process has started, and these have, as find() has found them."""
+    """The Python processes among the descendants of a process, as of the last find()."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
-        self.all: dict[int, tuple[Process, bytes]] = {}  # with what tells the program that runs in it
+        self.all: dict[int, tuple[Process, bytes]] = {}  # with image(), which changes with exec
 
     def find(self) -> None:
         waiting, met = children(self.pid), set()
@@ -99,30 +99,30 @@ class Children:
             waiting += (child for child in children(pid) if child not in met)
             now = image(pid)
             if pid in self.all and self.all[pid][1] != now:
-                self.forget(pid)  # it has become another program
+                self.forget(pid)  # the process has called exec
             if pid not in self.all:
-                with contextlib.suppress(OSError):  # no Python, or not yet
+                with contextlib.suppress(OSError):  # the process runs no Python, or Python has not started yet
                     self.all[pid] = Process(pid), now
 
     def forget(self, pid: int) -> None:
         self.all.pop(pid)[0].close()
 
-    def look(self) -> list[tuple[int, Look]]:
+    def sample(self) -> list[tuple[int, Look]]:
         rows: list[tuple[int, Look]] = []
         for pid, (process, _) in list(self.all.items()):
             try:
                 rows += ((pid, row) for row in process.look(DEPTH))
             except OSError:
-                self.forget(pid)  # it has ended
+                self.forget(pid)  # the process has ended
         return rows
 
 
-class Looking:
-    """What was seen of a process since the start, and in the last RECENT seconds."""
+class LiveProfile:
+    """The samples of a process since its start or the last reset(), and those of the last RECENT seconds."""
 
     def __init__(self, pid: int, wall: bool = False, family: bool = False) -> None:
-        """wall: times are of the wall clock, and not on a processor; family: its children are looked at too. Refused: it cannot be
-        looked at."""
+        """wall: times are wall times instead of CPU times. family: the children of the process are sampled as well. Refused: the
+        process cannot be sampled."""
         self.pid = pid
         self.process = opened(pid)
         self.wall = wall
@@ -133,21 +133,21 @@ class Looking:
         self.whole = Sum()
         self.pieces: deque[Sum] = deque([Sum()], maxlen=PIECES)
         self.threads: dict[int, Thread] = {}
-        self.begin = self.cut = time.monotonic()
-        self.looks = self.torn = 0
+        self.begin = self.piece_begin = time.monotonic()
+        self.samples = self.unread = 0
         if self.children:
             self.children.find()
 
-    def look(self) -> bool:
-        """False: the process has ended."""
+    def sample(self) -> bool:
+        """Samples all threads once. False: the process has ended."""
         try:
             rows = [(self.pid, row) for row in self.process.look(DEPTH)]
         except OSError:
             return False
         if self.children:
-            rows += self.children.look()
+            rows += self.children.sample()
         now = time.monotonic()
-        self.looks += 1
+        self.samples += 1
         for pid, row in rows:
             thread = self.threads.get(row[0])
             if thread is None:
@@ -155,22 +155,22 @@ class Looking:
             else:
                 thread.update(row, now)
             self._count(thread, row[3])
-        if now - self.cut >= RECENT / PIECES:
-            self._cut(now, {row[0] for _, row in rows})
+        if now - self.piece_begin >= RECENT / PIECES:
+            self._begin_piece(now, {row[0] for _, row in rows})
         return True
 
     def _count(self, thread: Thread, frames: list[Frame] | None) -> None:
-        """Of a stack that could not be read the time is counted with the next one."""
+        """Adds the time since the thread's last sample. If its stack could not be read, the next sample adds that time."""
         if frames is None:
-            self.torn += 1
+            self.unread += 1
             return
         time = thread.lasted if self.wall else thread.used
         if frames and time > 0:
             self.whole.add(frames, time)
             self.pieces[-1].add(frames, time)
 
-    def _cut(self, now: float, alive: set[int]) -> None:
-        self.cut = now
+    def _begin_piece(self, now: float, alive: set[int]) -> None:
+        self.piece_begin = now
         self.pieces.append(Sum())
         self.threads = {tid: thread for tid, thread in self.threads.items() if tid in alive}
         for thread in self.threads.values():
