@@ -10,7 +10,7 @@ Frame = tuple[str, str, str, int, int, bool, int]
 Thread = tuple[int, bool, list[Frame] | None, bool]
 # thread id, state ("running", "gil": waits for the GIL, "system call", "idle"), processor time in ns, frames (empty: no Python
 # code, None: the stack changed while it was read), whether outer frames are missing
-Look = tuple[int, str, int, list[Frame] | None, bool]
+ThreadSample = tuple[int, str, int, list[Frame] | None, bool]
 # object file, symbol (None: not known), offset of its begin in the object file, offset of the instruction; None, None, 0 and an
 # absolute address: the code is in no object file
 NativeFrame = tuple[str | None, str | None, int, int]
@@ -34,7 +34,7 @@ class Process:
         """Stacks of all threads with a Python thread state. depth: maximum number of frames of a thread. ProcessLookupError: Python
         has ended in the process; BlockingIOError: the list of threads changed during each attempt."""
 
-    def look(self, depth: int = 1024) -> list[Look]:
+    def read_threads(self, depth: int = 1024) -> list[ThreadSample]:
         """States and stacks of all threads that the kernel lists. ProcessLookupError: as for stacks()."""
     def mixed(self, depth: int = 1024, interpreter: bool = False) -> list[Mixed]:
         """Stacks of all threads with Python and compiled frames. interpreter: include the compiled frames of the interpreter

@@ -218,7 +218,7 @@ void *sp_columns_add(struct sp_columns *c, const char *name, enum sp_column_type
 	return add(c, name, type, n, true);
 }
 
-void *sp_columns_capacity(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n)
+void *sp_columns_reserve(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n)
 {
 	return add(c, name, type, n, false);
 }

@@ -32,7 +32,7 @@ void sp_columns_free(struct sp_columns *c);
 /* Adds a column of n zeros and returns it; NULL: no memory. The name is copied. */
 void *sp_columns_add(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n);
 /* The same without setting zeros, for a column that is written completely. */
-void *sp_columns_capacity(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n);
+void *sp_columns_reserve(struct sp_columns *c, const char *name, enum sp_column_type type, size_t n);
 /* Reduces the number of rows of a column to n. */
 void sp_columns_cut(struct sp_columns *c, const char *name, size_t n);
 bool sp_columns_failed(const struct sp_columns *c);

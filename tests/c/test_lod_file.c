@@ -153,7 +153,7 @@ static void test_interrupted(void)
 
 /* Neither the experiment nor the temporary directory has space: no file is left behind, and the message names the
  * temporary directory. */
-static void test_no_capacity(void)
+static void test_no_room(void)
 {
 	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 8};
 	struct sp_model *m = scratch_load(truth_made_by(&some), 0);
@@ -220,7 +220,7 @@ int main(void)
 	test_damaged();
 	test_changed();
 	test_interrupted();
-	test_no_capacity();
+	test_no_room();
 	test_cut();
 	test_lasting();
 	return check_failures != 0;

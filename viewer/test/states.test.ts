@@ -15,7 +15,7 @@ const tile = new States(
         location: Uint32Array.of(64, 65, 70, 65),
         bucket: Uint32Array.of(3, 0, 0, TILE),
         path: Uint32Array.of(7, NONE, 1, 1),
-        looks: Uint32Array.of(2, 1, 1, 1),
+        samples: Uint32Array.of(2, 1, 1, 1),
         running: Float32Array.of(0.5, 0, 1, 1),
         gil: Float32Array.of(0.25, 0, 0, 0),
         syscall: Float32Array.of(0, 0, 0, 0),
@@ -27,7 +27,7 @@ const tile = new States(
 
 describe("states", () => {
   it("are stored by row and column of the tile", () => {
-    expect([tile.path[3], tile.looks[3]]).toEqual([7, 2]);
+    expect([tile.path[3], tile.samples[3]]).toEqual([7, 2]);
     expect([...tile.share.subarray(12, 16)]).toEqual([128, 64, 0, 0]);
     expect([...tile.share.subarray(TILE * 4, TILE * 4 + 4)]).toEqual([0, 0, 0, 255]);
     expect(tile.share.reduce((sum, share) => sum + share, 0)).toBe(128 + 64 + 255);

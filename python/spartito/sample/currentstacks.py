@@ -10,7 +10,7 @@ from spartito.base.text import name, plural, seconds
 from spartito.sample.liveprofile import opened
 
 if TYPE_CHECKING:
-    from spartito._sample import Look
+    from spartito._sample import ThreadSample
 
 DEPTH = 200  # frames of a stack
 TRIES = 50  # samples until every stack could be read: a stack that changes meanwhile cannot
@@ -22,12 +22,12 @@ STATES = {
 }
 
 
-def _complete(looks: list[Look]) -> bool:
-    return all(frames is not None for _, _, _, frames, _ in looks)
+def _complete(threads: list[ThreadSample]) -> bool:
+    return all(frames is not None for _, _, _, frames, _ in threads)
 
 
-def _thread(look: Look, pid: int) -> list[str]:
-    tid, state, cpu, frames, cut = look
+def _thread(thread: ThreadSample, pid: int) -> list[str]:
+    tid, state, cpu, frames, cut = thread
     lines = [f"thread {tid}{' (main)' if tid == pid else ''} {STATES[state]}, {seconds(cpu / 1e9)} on a processor so far"]
     if frames is None:
         return [*lines, "  its stack changed too fast to be read"]
@@ -43,15 +43,15 @@ def lines(pid: int) -> list[str]:
     process = opened(pid)
     try:
         for _ in range(TRIES):
-            looks = process.look(DEPTH)
-            if _complete(looks):
+            threads = process.read_threads(DEPTH)
+            if _complete(threads):
                 break
         major, minor = process.version
     except OSError:
         raise Refused(f"process {pid} has ended") from None
     finally:
         process.close()
-    out = [f"process {pid} runs Python {major}.{minor} with {plural(len(looks), 'thread')}"]
-    for look in sorted(looks, key=lambda look: (look[0] != pid, look[0])):
-        out += ["", *_thread(look, pid)]
+    out = [f"process {pid} runs Python {major}.{minor} with {plural(len(threads), 'thread')}"]
+    for thread in sorted(threads, key=lambda thread: (thread[0] != pid, thread[0])):
+        out += ["", *_thread(thread, pid)]
     return out

@@ -14,7 +14,7 @@ from spartito.base.messages import Refused
 from spartito.sample.attaching import children, image
 
 if TYPE_CHECKING:
-    from spartito._sample import Frame, Look
+    from spartito._sample import Frame, ThreadSample
 
 Function = tuple[str, str, str, int]  # module, qualified name, file, first line
 RECENT = 5.0  # seconds: length of the sliding window of the recent times
@@ -57,19 +57,19 @@ class Sum:
 class Thread:
     """A thread of process pid. cpu: its CPU time in ns at its last complete sample, seen: the time of that sample in seconds."""
 
-    def __init__(self, pid: int, look: Look, now: float) -> None:
+    def __init__(self, pid: int, sample: ThreadSample, now: float) -> None:
         self.pid = pid
-        self.tid = look[0]
+        self.tid = sample[0]
         self.history: deque[tuple[float, int]] = deque(maxlen=PIECES + 1)
         self.frames: list[Frame] = []
         self.used = self.lasted = 0
-        self.cpu, self.seen = look[2], now
-        self.update(look, now)
+        self.cpu, self.seen = sample[2], now
+        self.update(sample, now)
         self.piece(now)
 
-    def update(self, look: Look, now: float) -> None:
+    def update(self, sample: ThreadSample, now: float) -> None:
         """Sets used (CPU time in ns since the last sample whose stack could be read) and lasted (wall time in ns since then)."""
-        _, self.state, cpu, frames, _ = look
+        _, self.state, cpu, frames, _ = sample
         if frames is not None:
             self.used, self.lasted = cpu - self.cpu, int(1e9 * (now - self.seen))
             self.cpu, self.seen, self.frames = cpu, now, frames
@@ -107,11 +107,11 @@ class Children:
     def forget(self, pid: int) -> None:
         self.all.pop(pid)[0].close()
 
-    def sample(self) -> list[tuple[int, Look]]:
-        rows: list[tuple[int, Look]] = []
+    def sample(self) -> list[tuple[int, ThreadSample]]:
+        rows: list[tuple[int, ThreadSample]] = []
         for pid, (process, _) in list(self.all.items()):
             try:
-                rows += ((pid, row) for row in process.look(DEPTH))
+                rows += ((pid, row) for row in process.read_threads(DEPTH))
             except OSError:
                 self.forget(pid)  # the process has ended
         return rows
@@ -141,7 +141,7 @@ class LiveProfile:
     def sample(self) -> bool:
         """Samples all threads once. False: the process has ended."""
         try:
-            rows = [(self.pid, row) for row in self.process.look(DEPTH)]
+            rows = [(self.pid, row) for row in self.process.read_threads(DEPTH)]
         except OSError:
             return False
         if self.children:

@@ -97,7 +97,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         and part; parts without samples have no row. A sample counts until the next one, at most two periods. Parameters: process
         (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange), pixels (default: 1000). meta:
         rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the part), path (u32;
-        of the model: the one found longest; none: no function), looks (u32; samples that began there), running (f32; share of the
+        of the model: the one found longest; none: no function), samples (u32; samples that began there), running (f32; share of the
         part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32).
     steps
         When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in

@@ -39,7 +39,7 @@ static int draw_node(struct drawing *d, const struct sp_lod_node *n, struct sp_e
 		const struct sp_lod_cell is = sp_lod_cell_at(&d->r.l, n, i), *c = &is;
 		struct sp_lod_call *call;
 
-		if (c->depth >= d->r.capacity && sp_lod_reader_capacity(&d->r, c->depth, e))
+		if (c->depth >= d->r.capacity && sp_lod_reader_reserve(&d->r, c->depth, e))
 			return -1;
 		call = &d->r.calls[c->depth];
 		if (c->head != SP_LOD_NO_TIME)
@@ -63,7 +63,7 @@ static int draw_events(struct drawing *d, size_t bucket, struct sp_err *e)
 	long n, i;
 
 	r->depth = r->l.points[bucket].depth;
-	if (sp_lod_reader_capacity(r, r->depth, e) || sp_lod_reader_go(r, bucket, e))
+	if (sp_lod_reader_reserve(r, r->depth, e) || sp_lod_reader_go(r, bucket, e))
 		return -1;
 	r->next = SIZE_MAX;
 	for (; left; left -= (uint64_t)n) {

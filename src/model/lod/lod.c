@@ -411,7 +411,7 @@ static int make_into(struct sp_lod *p, int fd, const struct sp_lod_options *o, u
 	return rc;
 }
 
-static bool is_no_capacity(int code)
+static bool is_disk_full(int code)
 {
 	return code == ENOSPC || code == EDQUOT || code == EFBIG;
 }
@@ -446,7 +446,7 @@ static int make_elsewhere(struct sp_lod *p, const struct sp_lod_options *o, uint
 		return -1;
 	rc = make_into(p, fd, o, files, model, e);
 	close(fd);
-	if (rc && is_no_capacity(e->code)) {
+	if (rc && is_disk_full(e->code)) {
 		const int code = e->code;
 
 		sp_fail(e, code, "%s: no room to sum up the trace: %s", elsewhere(), strerror(code));
@@ -472,7 +472,7 @@ static int make(struct sp_lod *p, const struct sp_lod_options *o, uint64_t files
 		sp_merge_file_close(&f, p->m->dir.p, true);
 		if (placed || (rc == 0 && !o->lasting)) /* otherwise it is used without a name */
 			return 0;
-		if (!is_no_capacity(why.code) && why.code != EROFS)
+		if (!is_disk_full(why.code) && why.code != EROFS)
 			return *e = why, -1;
 		unmap(p);
 	}

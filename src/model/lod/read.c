@@ -24,7 +24,7 @@ void sp_lod_reader_close(struct sp_lod_reader *r)
 	free(r->calls);
 }
 
-int sp_lod_reader_capacity(struct sp_lod_reader *r, size_t depth, struct sp_err *e)
+int sp_lod_reader_reserve(struct sp_lod_reader *r, size_t depth, struct sp_err *e)
 {
 	struct sp_lod_call *larger;
 	size_t capacity;
@@ -48,7 +48,7 @@ int sp_lod_reader_calls(struct sp_lod_reader *r, size_t bucket, struct sp_err *e
 
 	if (d > r->l.place->frames.n)
 		return sp_lod_damaged(e);
-	if (sp_lod_reader_capacity(r, d, e))
+	if (sp_lod_reader_reserve(r, d, e))
 		return -1;
 	r->depth = d;
 	for (; d > 0 && f; f = r->l.frames[f - 1].caller) {
@@ -103,7 +103,7 @@ int sp_lod_reader_follow(struct sp_lod_reader *r, const struct sp_event *ev, str
 	case SP_EVENT_ENTER:
 	case SP_EVENT_RESUME:
 	case SP_EVENT_INHERIT:
-		if (r->depth >= r->capacity && sp_lod_reader_capacity(r, r->depth, e))
+		if (r->depth >= r->capacity && sp_lod_reader_reserve(r, r->depth, e))
 			return -1;
 		r->calls[r->depth] = (struct sp_lod_call){
 		    .begin = ev->time, .path = SP_NONE, .region = ev->id, .parameter = SP_NONE, .kind = ev->kind};

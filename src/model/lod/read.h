@@ -31,7 +31,7 @@ int sp_lod_reader_open(struct sp_lod_reader *r, struct sp_lod *p, uint32_t locat
 void sp_lod_reader_close(struct sp_lod_reader *r);
 
 /* Makes room for a call at this depth. Returns 0, or -1: no memory. */
-int sp_lod_reader_capacity(struct sp_lod_reader *r, size_t depth, struct sp_err *e);
+int sp_lod_reader_reserve(struct sp_lod_reader *r, size_t depth, struct sp_err *e);
 /* Sets the reader's calls to those that are open at the begin of the bucket. */
 int sp_lod_reader_calls(struct sp_lod_reader *r, size_t bucket, struct sp_err *e);
 /* Moves to the begin of a bucket and sets the reader's calls. */

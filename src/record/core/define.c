@@ -13,7 +13,7 @@
 enum { DEFS_CHUNK = 16 << 10 };
 
 /* with the process lock held */
-static struct sp_raw_chunk *defs_capacity(uint64_t bytes)
+static struct sp_raw_chunk *reserve_defs(uint64_t bytes)
 {
 	struct sp_raw_chunk *c = sp_process.n_defs ? sp_process.defs[sp_process.n_defs - 1] : NULL;
 	if (c && c->bytes - sizeof *c - c->used >= bytes)
@@ -49,7 +49,7 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 	if (bytes > UINT32_MAX / 2)
 		return -E2BIG;
 	d.bytes = (uint32_t)bytes;
-	struct sp_raw_chunk *c = defs_capacity(bytes);
+	struct sp_raw_chunk *c = reserve_defs(bytes);
 	if (!c)
 		return -ENOSPC;
 	c->words = 0; /* clears the checksum: a late thread may define something after the end */

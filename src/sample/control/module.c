@@ -181,7 +181,7 @@ static int stack_of(struct process *self, int n, pid_t tid, struct sp_python_fra
 	return sp_python_stack_of(self->python, self->threads, (size_t)known, tid, frames, depth);
 }
 
-/* A row of `look()`. NULL without an exception: the thread has ended. */
+/* A row of `read_threads()`. NULL without an exception: the thread has ended. */
 static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_python_frame *frames, int depth)
 {
 	struct sp_thread_times times;
@@ -195,7 +195,7 @@ static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_pytho
 	             : NULL;
 }
 
-static PyObject *process_sample(PyObject *o, PyObject *args, PyObject *kwargs)
+static PyObject *process_read_threads(PyObject *o, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = {"depth", NULL};
 	struct process *self = (struct process *)o;
@@ -342,7 +342,7 @@ static PyObject *process_version(PyObject *o, void *unused)
 
 static PyMethodDef process_methods[] = {
     {"stacks", (PyCFunction)(void (*)(void))process_stacks, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"look", (PyCFunction)(void (*)(void))process_sample, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"read_threads", (PyCFunction)(void (*)(void))process_read_threads, METH_VARARGS | METH_KEYWORDS, NULL},
     {"mixed", (PyCFunction)(void (*)(void))process_mixed, METH_VARARGS | METH_KEYWORDS, NULL},
     {"counts", process_counts, METH_NOARGS, NULL},
     {"alive", process_alive, METH_NOARGS, NULL},

@@ -42,7 +42,7 @@ static bool grow(void *array, size_t n, size_t size)
 }
 
 /* Makes room for n blocks, and at least twice as many slots. */
-static bool have_capacity(struct sp_snapshot *s, size_t n)
+static bool reserve_slots(struct sp_snapshot *s, size_t n)
 {
 	size_t capacity = s->capacity ? s->capacity : FIRST_ROOM;
 	if (n <= s->capacity)
@@ -106,7 +106,7 @@ int sp_snapshot_copy(struct sp_snapshot *s, const uint64_t *blocks, size_t n, co
 	const size_t limit = TOGETHER_BYTES / s->block < TOGETHER ? TOGETHER_BYTES / s->block : TOGETHER;
 	struct vector v;
 	s->n = 0;
-	if (!have_capacity(s, n + 1))
+	if (!reserve_slots(s, n + 1))
 		return -1;
 	s->n_needed = 0;
 	s->recent = SIZE_MAX;
@@ -136,7 +136,7 @@ static long find(struct sp_snapshot *s, uint64_t at)
 	if (slot && *slot) {
 		s->recent = *slot - 1;
 	} else {
-		if (!have_capacity(s, s->n + 1) || !sp_target_read(s->target, at, s->bytes + s->n * s->block, s->block))
+		if (!reserve_slots(s, s->n + 1) || !sp_target_read(s->target, at, s->bytes + s->n * s->block, s->block))
 			return -1;
 		s->recent = s->n;
 		add(s, at);

@@ -201,11 +201,11 @@ static int put_units(struct spread *s, struct sp_err *e)
 static int put_columns(const struct spread *s, struct sp_columns *out)
 {
 	const size_t n = s->n_lines;
-	uint32_t *unit = sp_columns_capacity(out, "unit", SP_COLUMN_U32, n);
-	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, n);
-	double *visits = sp_columns_capacity(out, "visits", SP_COLUMN_F64, n);
-	double *incl = sp_columns_capacity(out, "incl", SP_COLUMN_F64, n);
-	double *excl = sp_columns_capacity(out, "excl", SP_COLUMN_F64, n);
+	uint32_t *unit = sp_columns_reserve(out, "unit", SP_COLUMN_U32, n);
+	uint32_t *region = sp_columns_reserve(out, "region", SP_COLUMN_U32, n);
+	double *visits = sp_columns_reserve(out, "visits", SP_COLUMN_F64, n);
+	double *incl = sp_columns_reserve(out, "incl", SP_COLUMN_F64, n);
+	double *excl = sp_columns_reserve(out, "excl", SP_COLUMN_F64, n);
 	size_t i;
 
 	if (sp_columns_failed(out))

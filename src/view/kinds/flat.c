@@ -78,13 +78,13 @@ static int put_times(const struct flat *f, struct sp_columns *out)
 {
 	static const char *const names[COLUMNS] = {"visits", "incl", "excl", "mean", "min", "max", "std", "resumed"};
 	const int n = f->s->resumed ? COLUMNS : RESUMED;
-	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, f->n);
+	uint32_t *region = sp_columns_reserve(out, "region", SP_COLUMN_U32, f->n);
 	double *to[COLUMNS];
 	size_t i;
 	int k;
 
 	for (k = 0; k < n; k++)
-		to[k] = sp_columns_capacity(out, names[k], SP_COLUMN_F64, f->n);
+		to[k] = sp_columns_reserve(out, names[k], SP_COLUMN_F64, f->n);
 	if (sp_columns_failed(out))
 		return -1;
 	for (i = 0; i < f->n; i++) {
@@ -111,9 +111,9 @@ static int put_base(const struct flat *f, struct sp_columns *out)
 
 	if (!f->base)
 		return 0;
-	visits = sp_columns_capacity(out, "base_visits", SP_COLUMN_F64, f->n);
-	incl = sp_columns_capacity(out, "base_incl", SP_COLUMN_F64, f->n);
-	excl = sp_columns_capacity(out, "base_excl", SP_COLUMN_F64, f->n);
+	visits = sp_columns_reserve(out, "base_visits", SP_COLUMN_F64, f->n);
+	incl = sp_columns_reserve(out, "base_incl", SP_COLUMN_F64, f->n);
+	excl = sp_columns_reserve(out, "base_excl", SP_COLUMN_F64, f->n);
 	if (sp_columns_failed(out))
 		return -1;
 	for (i = 0; i < f->n; i++) {
@@ -131,7 +131,7 @@ double *sp_view_metric(struct sp_columns *out, const struct sp_metric *x, const 
 
 	if (asprintf(&name, "metric:%s:%s", x->name.p, which) < 0)
 		return NULL;
-	p = sp_columns_capacity(out, name, SP_COLUMN_F64, n);
+	p = sp_columns_reserve(out, name, SP_COLUMN_F64, n);
 	free(name);
 	return p;
 }

@@ -12,12 +12,12 @@ static const double S = 1e-9;
 
 static int put_rows(struct sp_columns *out, const struct sp_message_row *rows, size_t n)
 {
-	uint32_t *from = sp_columns_capacity(out, "from", SP_COLUMN_U32, n);
-	uint32_t *to = sp_columns_capacity(out, "to", SP_COLUMN_U32, n);
-	double *messages = sp_columns_capacity(out, "messages", SP_COLUMN_F64, n);
-	double *bytes = sp_columns_capacity(out, "bytes", SP_COLUMN_F64, n);
-	double *received = sp_columns_capacity(out, "received", SP_COLUMN_F64, n);
-	double *time = sp_columns_capacity(out, "time", SP_COLUMN_F64, n);
+	uint32_t *from = sp_columns_reserve(out, "from", SP_COLUMN_U32, n);
+	uint32_t *to = sp_columns_reserve(out, "to", SP_COLUMN_U32, n);
+	double *messages = sp_columns_reserve(out, "messages", SP_COLUMN_F64, n);
+	double *bytes = sp_columns_reserve(out, "bytes", SP_COLUMN_F64, n);
+	double *received = sp_columns_reserve(out, "received", SP_COLUMN_F64, n);
+	double *time = sp_columns_reserve(out, "time", SP_COLUMN_F64, n);
 	size_t i;
 
 	if (sp_columns_failed(out))

@@ -76,13 +76,13 @@ static int choose(struct chosen *c, const struct sp_model *m, const struct sp_vi
 
 static int put_rows(const struct chosen *c, size_t n, const struct sp_view_message *all, struct sp_columns *out)
 {
-	uint32_t *from = sp_columns_capacity(out, "from", SP_COLUMN_U32, n);
-	uint32_t *to = sp_columns_capacity(out, "to", SP_COLUMN_U32, n);
-	double *sent = sp_columns_capacity(out, "sent", SP_COLUMN_F64, n);
-	double *received = sp_columns_capacity(out, "received", SP_COLUMN_F64, n);
-	double *bytes = sp_columns_capacity(out, "bytes", SP_COLUMN_F64, n);
-	int32_t *tag = sp_columns_capacity(out, "tag", SP_COLUMN_I32, n);
-	uint32_t *comm = sp_columns_capacity(out, "comm", SP_COLUMN_U32, n);
+	uint32_t *from = sp_columns_reserve(out, "from", SP_COLUMN_U32, n);
+	uint32_t *to = sp_columns_reserve(out, "to", SP_COLUMN_U32, n);
+	double *sent = sp_columns_reserve(out, "sent", SP_COLUMN_F64, n);
+	double *received = sp_columns_reserve(out, "received", SP_COLUMN_F64, n);
+	double *bytes = sp_columns_reserve(out, "bytes", SP_COLUMN_F64, n);
+	int32_t *tag = sp_columns_reserve(out, "tag", SP_COLUMN_I32, n);
+	uint32_t *comm = sp_columns_reserve(out, "comm", SP_COLUMN_U32, n);
 	size_t i;
 
 	if (sp_columns_failed(out))

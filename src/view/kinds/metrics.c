@@ -233,7 +233,7 @@ static int put_curves(const struct curves *k, struct sp_columns *out)
 	int c;
 
 	for (c = 0; c < NUMBERS; c++) {
-		to = sp_columns_capacity(out, names[c], c < AT ? SP_COLUMN_U32 : SP_COLUMN_F64, k->n);
+		to = sp_columns_reserve(out, names[c], c < AT ? SP_COLUMN_U32 : SP_COLUMN_F64, k->n);
 		for (i = 0; to && i < k->n; i++) {
 			if (c < AT)
 				((uint32_t *)to)[i] = (uint32_t)k->p[i][c];

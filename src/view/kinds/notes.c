@@ -55,8 +55,8 @@ static int by_time(const void *a, const void *b)
 
 static int put_markers(const struct sp_model *m, const struct markers *k, size_t shown, struct sp_columns *out)
 {
-	uint32_t *location = sp_columns_capacity(out, "location", SP_COLUMN_U32, shown);
-	double *time = sp_columns_capacity(out, "time", SP_COLUMN_F64, shown);
+	uint32_t *location = sp_columns_reserve(out, "location", SP_COLUMN_U32, shown);
+	double *time = sp_columns_reserve(out, "time", SP_COLUMN_F64, shown);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -148,7 +148,7 @@ static int put_values(const struct values *k, struct sp_columns *out)
 	int c;
 
 	for (c = 0; c < NUMBERS; c++) {
-		to = sp_columns_capacity(out, columns[c].name, columns[c].type, k->n);
+		to = sp_columns_reserve(out, columns[c].name, columns[c].type, k->n);
 		for (i = 0; to && i < k->n; i++) {
 			if (columns[c].type == SP_COLUMN_F64)
 				((double *)to)[i] = k->p[i][c];

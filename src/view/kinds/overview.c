@@ -116,11 +116,11 @@ static int draw_all(struct drawing *d, const struct sp_view_query *q, uint32_t f
 
 static int put_rows(const struct sp_band *b, struct sp_columns *out)
 {
-	uint32_t *location = sp_columns_capacity(out, "location", SP_COLUMN_U32, b->n_rows);
-	uint32_t *bucket = sp_columns_capacity(out, "bucket", SP_COLUMN_U32, b->n_rows);
-	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, b->n_rows);
-	float *share = sp_columns_capacity(out, "share", SP_COLUMN_F32, b->n_rows);
-	uint32_t *events = sp_columns_capacity(out, "events", SP_COLUMN_U32, b->n_rows);
+	uint32_t *location = sp_columns_reserve(out, "location", SP_COLUMN_U32, b->n_rows);
+	uint32_t *bucket = sp_columns_reserve(out, "bucket", SP_COLUMN_U32, b->n_rows);
+	uint32_t *region = sp_columns_reserve(out, "region", SP_COLUMN_U32, b->n_rows);
+	float *share = sp_columns_reserve(out, "share", SP_COLUMN_F32, b->n_rows);
+	uint32_t *events = sp_columns_reserve(out, "events", SP_COLUMN_U32, b->n_rows);
 	size_t i;
 
 	if (sp_columns_failed(out))

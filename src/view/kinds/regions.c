@@ -14,7 +14,7 @@
 /* Writes a list of the distinct texts of one field of the regions, and a column of indices into it. */
 static int distinct(const struct sp_model *m, struct sp_columns *out, const char *column, const char *list, bool file)
 {
-	uint32_t *to = sp_columns_capacity(out, column, SP_COLUMN_U32, m->n_regions);
+	uint32_t *to = sp_columns_reserve(out, column, SP_COLUMN_U32, m->n_regions);
 	struct sp_arena arena = {.blocks = NULL};
 	struct sp_intern texts = {.arena = &arena};
 	size_t i;
@@ -67,7 +67,7 @@ static int put_renamed(const struct sp_against *a, struct sp_columns *out, struc
 
 static int put_base(const struct sp_against *a, struct sp_columns *out, struct sp_err *e)
 {
-	uint32_t *is = sp_columns_capacity(out, "of_base", SP_COLUMN_U32, a->base->n_regions);
+	uint32_t *is = sp_columns_reserve(out, "of_base", SP_COLUMN_U32, a->base->n_regions);
 
 	if (!is)
 		return sp_fail(e, ENOMEM, "not enough memory");
@@ -78,8 +78,8 @@ static int put_base(const struct sp_against *a, struct sp_columns *out, struct s
 int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_columns *out, struct sp_err *e)
 {
 	const struct sp_model *m = sp_viewed_all(v);
-	uint32_t *line = sp_columns_capacity(out, "line", SP_COLUMN_U32, m->n_regions);
-	uint8_t *kind = sp_columns_capacity(out, "kind", SP_COLUMN_U8, m->n_regions);
+	uint32_t *line = sp_columns_reserve(out, "line", SP_COLUMN_U32, m->n_regions);
+	uint8_t *kind = sp_columns_reserve(out, "kind", SP_COLUMN_U8, m->n_regions);
 	size_t i;
 
 	(void)q;

@@ -93,16 +93,16 @@ static int one(struct states *s, const struct sp_viewed *v, uint32_t location, s
 static int put_rows(const struct states *s, struct sp_columns *out)
 {
 	static const char *const names[SP_SAMPLE_STATES] = {"running", "gil", "syscall", "idle"};
-	uint32_t *location = sp_columns_capacity(out, "location", SP_COLUMN_U32, s->n);
-	uint32_t *bucket = sp_columns_capacity(out, "bucket", SP_COLUMN_U32, s->n);
-	uint32_t *path = sp_columns_capacity(out, "path", SP_COLUMN_U32, s->n);
-	uint32_t *samples = sp_columns_capacity(out, "looks", SP_COLUMN_U32, s->n);
+	uint32_t *location = sp_columns_reserve(out, "location", SP_COLUMN_U32, s->n);
+	uint32_t *bucket = sp_columns_reserve(out, "bucket", SP_COLUMN_U32, s->n);
+	uint32_t *path = sp_columns_reserve(out, "path", SP_COLUMN_U32, s->n);
+	uint32_t *samples = sp_columns_reserve(out, "samples", SP_COLUMN_U32, s->n);
 	float *state[SP_SAMPLE_STATES];
 	size_t i;
 	int k;
 
 	for (k = 0; k < SP_SAMPLE_STATES; k++)
-		state[k] = sp_columns_capacity(out, names[k], SP_COLUMN_F32, s->n);
+		state[k] = sp_columns_reserve(out, names[k], SP_COLUMN_F32, s->n);
 	if (sp_columns_failed(out))
 		return -1;
 	for (i = 0; i < s->n; i++) {

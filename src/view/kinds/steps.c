@@ -37,11 +37,11 @@ static void add(void *arg, uint32_t task, uint64_t begin, uint64_t end, uint64_t
 
 static int put_rows(const struct steps *k, struct sp_columns *out)
 {
-	uint32_t *task = sp_columns_capacity(out, "task", SP_COLUMN_U32, k->n);
-	double *begin = sp_columns_capacity(out, "begin", SP_COLUMN_F64, k->n);
-	double *end = sp_columns_capacity(out, "end", SP_COLUMN_F64, k->n);
-	uint32_t *steps = sp_columns_capacity(out, "steps", SP_COLUMN_U32, k->n);
-	float *busy = sp_columns_capacity(out, "busy", SP_COLUMN_F32, k->n);
+	uint32_t *task = sp_columns_reserve(out, "task", SP_COLUMN_U32, k->n);
+	double *begin = sp_columns_reserve(out, "begin", SP_COLUMN_F64, k->n);
+	double *end = sp_columns_reserve(out, "end", SP_COLUMN_F64, k->n);
+	uint32_t *steps = sp_columns_reserve(out, "steps", SP_COLUMN_U32, k->n);
+	float *busy = sp_columns_reserve(out, "busy", SP_COLUMN_F32, k->n);
 	size_t i;
 
 	if (sp_columns_failed(out))

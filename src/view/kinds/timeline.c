@@ -91,12 +91,12 @@ static int draw_samples(struct sp_pen *pen, const struct sp_model *m, const stru
 
 static int put_rows(const struct sp_pen *p, struct sp_columns *out)
 {
-	double *begin = sp_columns_capacity(out, "begin", SP_COLUMN_F64, p->n_rows);
-	double *end = sp_columns_capacity(out, "end", SP_COLUMN_F64, p->n_rows);
-	uint32_t *depth = sp_columns_capacity(out, "depth", SP_COLUMN_U32, p->n_rows);
-	uint32_t *region = sp_columns_capacity(out, "region", SP_COLUMN_U32, p->n_rows);
-	uint32_t *calls = sp_columns_capacity(out, "calls", SP_COLUMN_U32, p->n_rows);
-	float *busy = sp_columns_capacity(out, "busy", SP_COLUMN_F32, p->n_rows);
+	double *begin = sp_columns_reserve(out, "begin", SP_COLUMN_F64, p->n_rows);
+	double *end = sp_columns_reserve(out, "end", SP_COLUMN_F64, p->n_rows);
+	uint32_t *depth = sp_columns_reserve(out, "depth", SP_COLUMN_U32, p->n_rows);
+	uint32_t *region = sp_columns_reserve(out, "region", SP_COLUMN_U32, p->n_rows);
+	uint32_t *calls = sp_columns_reserve(out, "calls", SP_COLUMN_U32, p->n_rows);
+	float *busy = sp_columns_reserve(out, "busy", SP_COLUMN_F32, p->n_rows);
 	size_t i;
 
 	if (sp_columns_failed(out))

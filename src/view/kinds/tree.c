@@ -214,18 +214,18 @@ static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *ou
 {
 	const size_t n = t->places[0].below;
 
-	r->parent = sp_columns_capacity(out, "parent", SP_COLUMN_U32, n);
-	r->region = sp_columns_capacity(out, "region", SP_COLUMN_U32, n);
-	r->visits = sp_columns_capacity(out, "visits", SP_COLUMN_F64, n);
-	r->incl = sp_columns_capacity(out, "incl", SP_COLUMN_F64, n);
-	r->excl = sp_columns_capacity(out, "excl", SP_COLUMN_F64, n);
-	r->hidden = sp_columns_capacity(out, "hidden", SP_COLUMN_U32, n);
-	r->path = sp_columns_capacity(out, "path", SP_COLUMN_U32, n);
-	r->resumed = t->s->resumed ? sp_columns_capacity(out, "resumed", SP_COLUMN_F64, n) : NULL;
-	r->label = t->s->labels ? sp_columns_capacity(out, "label", SP_COLUMN_U32, n) : NULL;
-	r->base_visits = t->s->base ? sp_columns_capacity(out, "base_visits", SP_COLUMN_F64, n) : NULL;
-	r->base_incl = t->s->base ? sp_columns_capacity(out, "base_incl", SP_COLUMN_F64, n) : NULL;
-	r->base_excl = t->s->base ? sp_columns_capacity(out, "base_excl", SP_COLUMN_F64, n) : NULL;
+	r->parent = sp_columns_reserve(out, "parent", SP_COLUMN_U32, n);
+	r->region = sp_columns_reserve(out, "region", SP_COLUMN_U32, n);
+	r->visits = sp_columns_reserve(out, "visits", SP_COLUMN_F64, n);
+	r->incl = sp_columns_reserve(out, "incl", SP_COLUMN_F64, n);
+	r->excl = sp_columns_reserve(out, "excl", SP_COLUMN_F64, n);
+	r->hidden = sp_columns_reserve(out, "hidden", SP_COLUMN_U32, n);
+	r->path = sp_columns_reserve(out, "path", SP_COLUMN_U32, n);
+	r->resumed = t->s->resumed ? sp_columns_reserve(out, "resumed", SP_COLUMN_F64, n) : NULL;
+	r->label = t->s->labels ? sp_columns_reserve(out, "label", SP_COLUMN_U32, n) : NULL;
+	r->base_visits = t->s->base ? sp_columns_reserve(out, "base_visits", SP_COLUMN_F64, n) : NULL;
+	r->base_incl = t->s->base ? sp_columns_reserve(out, "base_incl", SP_COLUMN_F64, n) : NULL;
+	r->base_excl = t->s->base ? sp_columns_reserve(out, "base_excl", SP_COLUMN_F64, n) : NULL;
 	return sp_columns_failed(out) ? -1 : 0;
 }
 

@@ -52,7 +52,7 @@ void sp_out_json(struct sp_out *o, struct sp_str s);
  * instead[1]; instead may be NULL. */
 void sp_out_line(struct sp_out *o, struct sp_str s, const char *instead);
 
-static inline char *sp_out_capacity(struct sp_out *o, size_t n)
+static inline char *sp_out_reserve(struct sp_out *o, size_t n)
 {
 	if (o->n + n > SP_OUT_BUFFER)
 		sp_out_flush(o);
@@ -61,7 +61,7 @@ static inline char *sp_out_capacity(struct sp_out *o, size_t n)
 
 static inline void sp_out_byte(struct sp_out *o, char c)
 {
-	*sp_out_capacity(o, 1) = c;
+	*sp_out_reserve(o, 1) = c;
 	o->n++;
 }
 
@@ -73,7 +73,7 @@ static inline void sp_out_u64(struct sp_out *o, uint64_t v)
 	do
 		digits[n++] = (char)('0' + v % 10);
 	while (v /= 10);
-	char *p = sp_out_capacity(o, sizeof digits);
+	char *p = sp_out_reserve(o, sizeof digits);
 	o->n += (size_t)n;
 	while (n)
 		*p++ = digits[--n];

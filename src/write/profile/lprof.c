@@ -18,7 +18,7 @@ static const double UNIT = 1e-9; /* seconds */
 
 static void put_bytes_of(struct sp_out *out, uint64_t v, unsigned n)
 {
-	char *p = sp_out_capacity(out, n);
+	char *p = sp_out_reserve(out, n);
 
 	for (unsigned i = 0; i < n; i++)
 		p[i] = (char)(v >> 8 * i);

@@ -14,7 +14,7 @@
 
 static void put_32(struct sp_out *out, uint32_t v)
 {
-	char *p = sp_out_capacity(out, 4);
+	char *p = sp_out_reserve(out, 4);
 
 	for (int i = 0; i < 4; i++)
 		p[i] = (char)(v >> 8 * i);

@@ -48,7 +48,7 @@ static void flush(struct packed *x, int how)
 	x->z.next_in = x->buf;
 	x->z.avail_in = (uInt)x->n;
 	do {
-		char *to = sp_out_capacity(&x->out, BUFFER);
+		char *to = sp_out_reserve(&x->out, BUFFER);
 		x->z.next_out = (unsigned char *)to;
 		x->z.avail_out = BUFFER;
 		deflate(&x->z, how); /* can fail only if its state is damaged */

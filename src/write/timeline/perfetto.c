@@ -241,7 +241,7 @@ __attribute__((noinline)) static void introduce(struct perfetto *x, uint32_t reg
 /* Writes the first bytes of a packet. end_event() sets its length, which is below 128. */
 static inline char *begin_event(struct perfetto *x, uint64_t time)
 {
-	char *p = sp_out_capacity(&x->out, 160);
+	char *p = sp_out_reserve(&x->out, 160);
 
 	*p++ = (char)(TRACE_PACKET << 3 | 2);
 	p++;

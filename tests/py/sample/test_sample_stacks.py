@@ -51,9 +51,9 @@ def stacks(process, depth=1024):
 def settled(process, depth=1024):
     """The same, when all threads sleep where they will stay: what says 'ready' may still be on its way back from there."""
     for _ in while_waited_for():
-        before = [(tid, state, cpu) for tid, state, cpu, _, _ in process.look(1)]
+        before = [(tid, state, cpu) for tid, state, cpu, _, _ in process.read_threads(1)]
         threads = stacks(process, depth)
-        after = [(tid, state, cpu) for tid, state, cpu, _, _ in process.look(1)]
+        after = [(tid, state, cpu) for tid, state, cpu, _, _ in process.read_threads(1)]
         if before == after and {state for _, state, _ in after} == {"idle"}:
             return threads
 
@@ -97,7 +97,7 @@ def test_frames_of_all_threads():
         assert tid != p.pid and os.path.exists(f"/proc/{p.pid}/task/{tid}")
         assert other[:3] == [("__main__", "sleeps", 5), ("__main__", "generator", 7), ("__main__", "__init__", 11)]
         assert [name for module, name, _ in other[3:]] == ["run", "_bootstrap_inner", "_bootstrap"]
-        assert {tid, p.pid} == {look[0] for look in process.look()}
+        assert {tid, p.pid} == {thread[0] for thread in process.read_threads()}
         p.kill()
         p.wait()
         with pytest.raises(ProcessLookupError):
@@ -354,7 +354,7 @@ def test_sub_interpreters():
         outer = [tid for tid, _, frames, _ in threads if any(f[1] == "runs" for f in frames)]
         assert outer == [inner[0]] and inner[0] != p.pid
         # the thread as a whole: what runs the other interpreter is below what runs in it
-        (frames,) = [frames for tid, _, _, frames, _ in process.look() if tid == inner[0]]
+        (frames,) = [frames for tid, _, _, frames, _ in process.read_threads() if tid == inner[0]]
         found = [f[1] for f in frames]
         assert found[:3] == ["inside", "<module>", "runs"] and found[-1].endswith("_bootstrap")
 
@@ -376,5 +376,5 @@ def test_the_state_of_a_sub_interpreter_with_a_lock_of_its_own():
     with running(source) as p:
         process = _sample.Process(p.pid)
         for _ in while_waited_for():
-            if sorted(state for _, state, _, _, _ in process.look()) == ["gil", "running"]:
+            if sorted(state for _, state, _, _, _ in process.read_threads()) == ["gil", "running"]:
                 break

@@ -91,7 +91,7 @@ def late(model, least=0.1):
     """Seconds by which sums may differ that count for a look the time before it, and the time behind it: the longest without a look
     at any thread, as on a machine that is busy."""
     meta, columns = ask(model, "states", pixels=16384)
-    begun = sorted({bucket for bucket, looks in zip(columns["bucket"], columns["looks"]) if looks})
+    begun = sorted({bucket for bucket, looks in zip(columns["bucket"], columns["samples"]) if looks})
     gaps = (b - a for a, b in zip([0, *begun], [*begun, meta["pixels"]]))
     return max(least, (max(gaps) + 1) * (meta["end"] - meta["begin"]) / meta["pixels"])
 
@@ -132,7 +132,7 @@ def test_a_part_has_its_shares_and_its_path(model):
     found = {names[path] for path in columns["path"] if path != payload.NONE}
     assert "__main__:inner" in found and "__main__:sleeper" not in found
     # looks that found the same are one
-    assert 1 < sum(columns["looks"]) <= sum(row["metrics"]["samples"]["excl"] for row in model.flat(location=at))
+    assert 1 < sum(columns["samples"]) <= sum(row["metrics"]["samples"]["excl"] for row in model.flat(location=at))
 
 
 HELPERS = """

@@ -376,7 +376,7 @@ export interface Answers {
       /** of the model: the one found longest; none: no function */
       path: U32;
       /** samples that began there */
-      looks: U32;
+      samples: U32;
       /** share of the part's time */
       running: F32;
       /** waiting for the GIL */

@@ -27,7 +27,7 @@ export class States {
   /** For each column the fractions of all states, 0 to 255. */
   readonly share: Uint8Array;
   readonly path: Uint32Array;
-  readonly looks: Uint32Array;
+  readonly samples: Uint32Array;
 
   constructor(
     readonly first: number, // first location
@@ -36,20 +36,20 @@ export class States {
   ) {
     this.share = new Uint8Array(rows * TILE * N);
     this.path = new Uint32Array(rows * TILE).fill(NONE);
-    this.looks = new Uint32Array(rows * TILE);
-    const [location, bucket, path, looks] = [columns.get("location"), columns.get("bucket"), columns.get("path"), columns.get("looks")];
+    this.samples = new Uint32Array(rows * TILE);
+    const [location, bucket, path, samples] = [columns.get("location"), columns.get("bucket"), columns.get("path"), columns.get("samples")];
     const shares = STATES.map(({ id }) => columns.get(id));
     for (let i = 0; i < location.length; i++) {
       const row = location[i]! - first;
       if (row < 0 || row >= rows || bucket[i]! >= TILE) continue;
       const at = row * TILE + bucket[i]!;
       this.path[at] = path[i]!;
-      this.looks[at] = looks[i]!;
+      this.samples[at] = samples[i]!;
       shares.forEach((share, state) => (this.share[at * N + state] = Math.round(share[i]! * 255)));
     }
   }
   get bytes(): number {
-    return this.share.byteLength + this.path.byteLength + this.looks.byteLength;
+    return this.share.byteLength + this.path.byteLength + this.samples.byteLength;
   }
 }
 
@@ -78,7 +78,7 @@ export function pathsOf(columns: Columns<"tree">): (path: number) => number[] | 
 interface Cell {
   shares: number[];
   path: number;
-  looks: number;
+  samples: number;
   begin: number;
   end: number;
 }
@@ -166,7 +166,7 @@ export class StateBands implements Bands {
       const tile = Math.floor(((piece.begin + piece.end) / 2 - this.whole.begin) / part);
       const begin = this.whole.begin + tile * part + (column / TILE) * part;
       const shares = STATES.map((_, state) => piece.value.share[at * N + state]! / 255);
-      return { shares, path: piece.value.path[at]!, looks: piece.value.looks[at]!, begin, end: begin + part / TILE };
+      return { shares, path: piece.value.path[at]!, samples: piece.value.samples[at]!, begin, end: begin + part / TILE };
     }
     return undefined;
   }
@@ -190,7 +190,7 @@ export class StateBands implements Bands {
         on,
         at,
         [`of ${time(cell.end - cell.begin)}`, STATES.flatMap(({ title }, state) => (cell.shares[state]! > 0 ? [`${percent(cell.shares[state]!)} ${title}`] : [])).join(", ")],
-        ["samples that began", count(cell.looks)],
+        ["samples that began", count(cell.samples)],
         ["stack", stack.join(" → ") || "no function that is known"],
       ],
     };
