@@ -8,6 +8,7 @@ import os
 import shlex
 import stat
 import sys
+import time
 from typing import Any
 
 from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
@@ -101,6 +102,9 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
     for depth, i, p in family.tree(info):
         meta = p.get("meta", {})
         stop = p["stop"] if i is not None else p["end"]
+        lasts = "" if stop is None else seconds(stop - p["begin"])
+        if i is not None and p["end"] == "running" and p["host"] == os.uname().nodename:
+            lasts = f"{seconds(max(time.time() - info['begin'] - p['begin'], 0.0))} so far"  # stop is that of the last event
         cost = f"{(p['cost_in'] + p['cost_out']) * 1e9:.0f} ns" if i is not None else ""
         command = "(copy of its parent)" if p["forked"] else p["command"]
         rows.append(
@@ -111,7 +115,7 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
                 p["host"] if i is not None else info["processes"][p["parent"]]["host"],
                 "" if i is None else str(threads.get(i, 0)),
                 seconds(p["begin"]),
-                "" if stop is None else seconds(stop - p["begin"]),
+                lasts,
                 family.end_of(p),
                 meta.get("python", "").split(" ")[0],
                 meta.get("hook", ""),

@@ -194,6 +194,8 @@ def moved(found: dict[str, Any]) -> list[str]:
         place = places.setdefault(("/".join(before), "/".join(after)), [0, 0])
         place[0] += 1
         place[1] += f["functions"]
+    renamed = {(m["before"], m["after"]) for m in found["modules"]}  # files of notebook cells are called like their modules
+    places = {place: held for place, held in places.items() if place not in renamed}
     for (a, b), (files, functions) in list(places.items())[:MAX_FILES]:
         held = plural(functions, "function") if files == 1 else f"{plural(files, 'file')}, {plural(functions, 'function')}"
         lines.append(f"{name(a or '/')} is now {name(b or '/')} ({held})")

@@ -43,6 +43,9 @@ def chosen(info: dict[str, Any], values: dict[str, object]) -> int:
     if "process" in values:
         process = values["process"]
         assert isinstance(process, int)
+        by_pid = [i for i, p in enumerate(info["processes"]) if p["pid"] == process]
+        if process >= len(info["processes"]) and len(by_pid) == 1:
+            return by_pid[0]
         if process >= len(info["processes"]):
             raise Usage(f"--process {process}: `spartito info` lists processes 0 to {len(info['processes']) - 1}")
         return process

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
-from spartito.base.text import plural, seconds
+from spartito.base.text import count, plural, seconds
 from spartito.experiments import contents, sampled
 from spartito.experiments.cost import cost_place, cost_sentence
 from spartito.report import mpitable
@@ -48,6 +48,9 @@ class CallReport(Report):
             if part.title:
                 out.line(f"{part.title}: {seconds(part.busy)}", "bold")
             self.table(query, part, rows[i], out)
+        shown = max(map(len, rows), default=0)
+        if self.name == "flat" and not query.match and shown == query.limit < query.info["regions"]:
+            out.line(f"{count(shown)} of {plural(query.info['regions'], 'function')} are shown (--limit)")
         _footer(query, found["notes"], out)
 
 
@@ -59,7 +62,8 @@ def _footer(query: Query, notes: list[str], out: Output) -> None:
         memory = "; `spartito report memory` shows the memory" if contents.is_recorded(info) else ""
         out.line("no calls were recorded" + lines + memory)
     out.line()
-    for line in (*sampled.notes(info), *of_mpi(info), *notes):
+    every = "all ranks: " if query.process >= 0 else ""
+    for line in (*sampled.notes(info), *(every + text for text in of_mpi(info)), *notes):
         out.line(line)
     cost = f"; {cost_sentence(info)}, which {cost_place(query.given('compensate'))}" if called else ""
     out.line(

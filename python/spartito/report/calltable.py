@@ -7,6 +7,7 @@ from typing import Any
 
 from spartito.base.text import Column, Output, count, labelled, name, percent, plural, quantity, seconds
 from spartito.experiments import contents
+from spartito.report.summary import visits_text
 
 NUMBERS = (
     Column("self"),
@@ -45,7 +46,7 @@ def calls(row: dict[str, Any]) -> str:
     """Calls and resumptions: 1+99."""
     if not _known(row):
         return UNKNOWN
-    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
+    return visits_text(row)
 
 
 def _of_calls(row: dict[str, Any]) -> list[str]:

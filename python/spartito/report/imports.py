@@ -13,7 +13,7 @@ COLUMNS = (
     Column("%"),
     Column("self"),
     Column("loading", rank=1),
-    Column("module", left=True, style="cyan", least=44),  # with the indentation
+    Column("module", left=True, style="cyan", min_width=44),  # with the indentation
 )
 WORTH_A_LINE = 0.01  # share of the run's time from which the summary of a run speaks of imports
 NAMED = 3  # modules in that line

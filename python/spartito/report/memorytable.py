@@ -258,7 +258,7 @@ def notes(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
         if p["unknown"]:
             out.append(f"{who}{plural(p['unknown'], 'block')} released that were there before, or were not recorded")
         if p["unnamed"]:
-            out.append(f"{who}{plural(p['unnamed'], 'frame')} not known by name counted as their callers")
+            out.append(f"{who}the names of {plural(p['unnamed'], 'frame')} are not known: their memory counts for their callers")
         if p["limit"]:
             out.append(who + _limit(p["limit"]))
     return out
@@ -274,7 +274,7 @@ def _notes_of_many(processes: list[dict[str, Any]]) -> list[str]:
     for key, text in (
         ("lost", f"{plural(total('lost'), 'block')} of {size(total('lost_bytes'))} allocated, but not recorded"),
         ("unknown", f"{plural(total('unknown'), 'block')} released that were there before, or were not recorded"),
-        ("unnamed", f"{plural(total('unnamed'), 'frame')} not known by name counted as their callers"),
+        ("unnamed", f"the names of {plural(total('unnamed'), 'frame')} are not known: their memory counts for their callers"),
     ):
         if total(key):
             out.append(f"{text}, in {plural(sum(bool(p[key]) for p in processes), 'process')}")
@@ -368,6 +368,9 @@ def _write_threads(out: Output, threads: list[dict[str, Any]], info: dict[str, A
     out.line()
 
 
+TABLES = ("threads", "peak", "allocated", "left", "temporary", "paths")  # lists with at most --limit rows
+
+
 class Memory(Report):
     name = "memory"
 
@@ -389,7 +392,7 @@ class Memory(Report):
             out.table([Column("bytes"), Column("blocks", rank=1), Column("call path", left=True, style="cyan")], paths)
             out.line()
         growing, cache = size(totals["growing_bytes"]), size(totals["cache_bytes"])
-        title = f"left at the end: {growing} of it kept growing, {cache} was soon complete"
+        title = f"left at the end, by line: {growing} in lines that kept growing, {cache} in lines that were soon complete"
         _write_lines(out, title, found["left"], "left_bytes", "left", totals["left_bytes"], kept=True)
         _write_lines(out, "allocated, by line", found["allocated"], "bytes", "count", totals["bytes"])
         temporary = settings(info).get("temporary", "1")
@@ -398,6 +401,8 @@ class Memory(Report):
         _write_lines(out, title, found["temporary"], "temporary_bytes", "temporary", totals["bytes"])
         if len(found["threads"]) > 1:
             _write_threads(out, found["threads"], info)
+        if query.limit and any(len(found[table]) == query.limit for table in TABLES):
+            out.line(f"tables have at most {plural(query.limit, 'row')} (--limit)")
         for note in found["notes"]:
             out.line(note)
         kinds = ", ".join(f"{size(a['bytes'])} by {a['allocator']}" for a in found["allocators"])

@@ -35,12 +35,18 @@ def _busy(info: dict[str, Any], process: int) -> float:
     return float(sum(loc["busy"] for loc in info["locations"] if process in (-1, loc["process"])))
 
 
+def _thread(location: dict[str, Any]) -> str:
+    """thread Worker (4711); thread 4711 if the thread has no name of the program."""
+    nameless = f"thread {location['tid']}"
+    return nameless if location["name"] in ("", nameless) else f"thread {name(location['name'])} ({location['tid']})"
+
+
 def parts(query: Query) -> list[Part]:
     """The parts that the options select. Empty only for an experiment without threads or processes."""
     info = query.info
     if query.given("threads"):
         return [
-            Part(f"thread {name(loc['name'])} ({loc['tid']}) of {title(info, loc['process'])}", loc["busy"], location=i)
+            Part(f"{_thread(loc)} of {title(info, loc['process'])}", loc["busy"], location=i)
             for i, loc in enumerate(info["locations"])
         ]
     if query.given("processes"):

@@ -106,6 +106,11 @@ def _imports(model: Model, busy: float) -> list[str]:
     return [line] if line else []
 
 
+def visits_text(row: dict[str, Any]) -> str:
+    """3 calls, or 3+100 if generators and coroutines were resumed 100 times."""
+    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
+
+
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["name"] == "wait_time" for m in info["metrics"]):
         return []  # do not load the modules for waits
@@ -146,7 +151,7 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     lines = bool(model.lines()) and not contents.taken(info)  # samples have lines, too, though the user did not ask for them
     columns = [Column("self time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
     if rows and not memory_alone and (visits or not lines):  # with --lines-only, the recorded frames mean nothing
-        calls = ["-" if unknown and not r["visits"] else count(r["visits"]) for r in rows]
+        calls = ["-" if unknown and not r["visits"] else visits_text(r) for r in rows]
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
@@ -161,5 +166,6 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in reported:
             out.line(line, "yellow")
-    out.line(f"next: {next_command(directory, info, 'lines' if lines else 'memory' if memory_alone else 'tree')}", "bold")
+    view = "lines" if lines else "memory" if memory else "waits" if waits else "tree"
+    out.line(f"next: {next_command(directory, info, view)}", "bold")
     sys.stderr.flush()

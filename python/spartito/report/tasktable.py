@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from spartito.base.text import Column, Output, count, name, plural, seconds
+from spartito.experiments import contents
 from spartito.report.protocol import Query, Report
 
 # types of awaited objects that tables do not show, as they are the usual ones
@@ -38,7 +39,7 @@ def what(wait: dict[str, Any]) -> str:
 
 
 def _waits(row: dict[str, Any]) -> str:
-    waits = [f"{seconds(w['time'])} {what(w)}" for w in row["waits"][:WAITS]]
+    waits = [f"{seconds(w['time'])} {what(w)}" for w in sorted(row["waits"], key=lambda w: -float(w["time"]))[:WAITS]]
     more = len(row["waits"]) - WAITS
     return ", ".join(waits) + (f", {more} more" if more > 0 else "")
 
@@ -81,16 +82,19 @@ def _write_groups(out: Output, groups: list[dict[str, Any]], limit: int) -> None
     ]
     out.table([*COLUMNS, Column("coroutine", left=True, style="cyan")], rows)
     out.line()
-    waits = sorted(((w, g) for g in groups for w in g["waits"]), key=lambda p: -float(p[0]["time"]))
-    if not waits:
+    sums: dict[tuple[str, str], list[Any]] = {}  # (what, coroutine): seconds, number of waits; objects of some types have one text
+    for g in groups:
+        for w in g["waits"]:
+            row = sums.setdefault((what(w), name(g["name"] or "(not known)")), [0.0, 0])
+            row[0] += w["time"]
+            row[1] += w["count"]
+    if not sums:
         return
+    waits = sorted(sums.items(), key=lambda item: (-float(item[1][0]), item[0]))
     out.line("waited for", "bold")
     out.table(
         [Column("time"), Column("times"), Column("in", left=True), Column("by tasks of", left=True, style="cyan")],
-        [
-            (seconds(w["time"]), count(w["count"]), what(w), name(g["name"] or "(not known)"))
-            for w, g in (waits[:limit] if limit else waits)
-        ],
+        [(seconds(time), count(times), text, coroutine) for (text, coroutine), (time, times) in waits[: limit or None]],
     )
     out.line()
 
@@ -119,6 +123,8 @@ class Tasks(Report):
     def gather(self, query: Query) -> dict[str, Any]:
         found = query.model.tasks(limit=query.limit)
         if not found["count"] and not found["never"] and not found["handed"]["given"]:
+            if contents.without_calls(query.info):
+                raise query.lacks("no tasks were recorded: samples have none; a profile by calls has those of asyncio and trio")
             raise query.lacks("no tasks were recorded; those of asyncio and trio are, unless a filter leaves their coroutines out")
         found["notes"] = notes(found)
         return found

@@ -83,7 +83,8 @@ def _why(pattern: str, ran: set[str], defined: set[str], module: str, subject: s
     if ":" in word and module:
         known |= {f"{module}:{name}" for name in known}
     names = {name.lower(): name for name in sorted(known)}
-    found = get_close_matches(word.lower(), list(names), MAX_SUGGESTIONS, 0.6)
+    found = [low for low in names if len(word) > 2 and word.lower() in low.rpartition(".")[2].rpartition(":")[2]][:MAX_SUGGESTIONS]
+    found = found or get_close_matches(word.lower(), list(names), MAX_SUGGESTIONS, 0.6)
     if not found:  # compare the last part only: step for Solver.step
         last = word.lower().replace(":", ".").rpartition(".")[2]
         found = [low for low in names if low.rpartition(".")[2] == last][:MAX_SUGGESTIONS]

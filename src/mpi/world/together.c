@@ -66,7 +66,7 @@ static void missing(const struct sp_adapter *a)
 {
 	char text[160];
 	snprintf(text, sizeof text,
-	         "how the clocks of different nodes are to each other, because not all of the %d ranks are measured",
+	         "the offsets between the clocks of different nodes, because not all of the %d ranks are measured",
 	         world.census.size);
 	a->meta("missing_mpi_together", text);
 }

@@ -4,6 +4,7 @@
 import json
 import os
 import pstats
+import re
 import shlex
 import shutil
 import signal
@@ -12,7 +13,7 @@ import sys
 import time
 
 import pytest
-from commandline import run
+from commandline import run, wait_for
 from terminal import on_terminal
 
 PROGRAM = """
@@ -385,3 +386,37 @@ def test_functions_that_a_damaged_file_has_lost_are_not_counted(spartito, made, 
         rows = json.loads(run(spartito, "report", "--json", "tree", "--threshold", "0", tmp_path / name).stdout)["rows"]
         assert any("cut short" in text for text in info["problems"])
         assert info["regions"] == len({(r["name"], r["file"], r["line"]) for r in rows if r["kind"] != "root"})
+
+
+def test_a_table_says_that_it_has_a_limit(spartito, made):
+    done = run(spartito, "report", "--limit", "2", "profile", cwd=made)
+    assert done.returncode == 0 and re.search(r"^2 of \d+ functions are shown \(--limit\)$", done.stdout, re.M)
+    assert "(--limit)" not in run(spartito, "report", "--limit", "0", "profile", cwd=made).stdout
+
+
+def test_a_process_is_chosen_by_its_pid(spartito, made):
+    info = json.loads(run(spartito, "info", "--json", "profile", cwd=made).stdout)
+    pid = info["processes"][0]["pid"]
+    by_pid = run(spartito, "report", "--process", pid, "profile", cwd=made)
+    assert by_pid.returncode == 0 and by_pid.stdout == run(spartito, "report", "--process", "0", "profile", cwd=made).stdout
+
+
+def test_the_process_of_a_launcher(spartito, tmp_path):
+    """doctor of the process of `spartito run` shows the program; info says how long it has run, not when its last event was."""
+    (tmp_path / "waits.py").write_text("import time\nopen('ready', 'w').close()\ndef inner(): time.sleep(300)\ninner()\n")
+    launcher = subprocess.Popen([*spartito, "run", "-o", "out", "waits.py"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(tmp_path / "ready")
+        began = time.monotonic()
+        done = run(spartito, "doctor", launcher.pid)
+        assert done.returncode == 0 and re.search(
+            rf"^spartito: process {launcher.pid} is `spartito run`; its program is process \d+$", done.stderr, re.M
+        )
+        assert "__main__:inner" in done.stdout
+        time.sleep(1)
+        least = time.monotonic() - began
+        shown = run(spartito, "info", "out", cwd=tmp_path).stdout
+        assert float(re.search(r"([\d.]+) s so far", shown)[1]) >= least - 0.1
+    finally:
+        launcher.send_signal(signal.SIGINT)
+        launcher.wait()

@@ -239,7 +239,7 @@ def test_of_waits_the_longest(spartito, tmp_path):
     model = waiting.recorded(spartito, tmp_path, text)[0]
     sentences = facts.facts(model, str(tmp_path / "x"), {})["sentences"]
     (said_of,) = [text for text in sentences if text.startswith("Threads waited ")]
-    assert re.search(r" for each other and the like, \d+\.\d+ \w+ of it for .+\.$", said_of)
+    assert re.search(r" in total, \d+\.\d+ \w+ of it for .+\.$", said_of)
     found, times = model.locks(), Counter()
     for wait in found["waits"]:
         if wait["kind"] != "sleep":
