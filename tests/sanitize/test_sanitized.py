@@ -31,7 +31,7 @@ PROGRAM = ROOT / "tests" / "sanitize" / "everything.py"
 MARKS = {line.rsplit("  # ", 1)[1]: n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "  # " in line}
 SAMPLE = ("--sample", "--sample-native", "--calls")
 PRINTED = "131072.0 10000 [7, 13, 15, 7, 7] (300,) 7\n" + str([45] * 8) + "\n"
-needs_samples = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+needs_samples = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 
 @pytest.fixture(scope="module")

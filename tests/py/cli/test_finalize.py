@@ -267,7 +267,7 @@ def elsewhere(gone, directory, *words):
         pytest.skip("no unshare here")
 
 
-@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 def test_on_another_machine(spartito, extension, tmp_path):
     """Calls of compiled functions, samples with native frames, lines and memory: what is shown there is what is shown here."""
     here, there = tmp_path / "here", tmp_path / "there"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiment directory: its name, what is refused, what stays behind."""
+"""The experiment directory: its name, when it is refused, and what remains after a failure."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_description(spartito, script):
     assert known["command"] == [PYTHON, "-c", "raise SystemExit(3)", word]
     assert known["cwd"] == str(script)
     assert (known["status"], known["signal"]) == (3, None)
-    assert begin - 0.01 <= known["start"] < known["end"] <= time.time() + 0.01  # they are rounded
+    assert begin - 0.01 <= known["start"] < known["end"] <= time.time() + 0.01  # both times are rounded
 
 
 def test_description_of_a_killed_program(spartito, script):
@@ -174,12 +174,12 @@ def test_current_directory_deleted(spartito, tmp_path):
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_mpiexec(spartito, script, flavour):
-    """Every process that mpiexec starts joins the experiment; mpiexec itself is no Python."""
+    """Every process that mpiexec starts joins the experiment, although mpiexec is not a Python program."""
     mpiexec = [f"mpiexec.{flavour}", "-n", "2"]
     if flavour == "openmpi":
         mpiexec += ["--allow-run-as-root", "--oversubscribe"]
     done = run(spartito, "run", "-q", "-o", "x", "--", *mpiexec, PYTHON, "solver.py", cwd=script, timeout=200)
-    assert done.returncode == 0 and "spartito" not in done.stderr  # mpiexec has words of its own about some machines
+    assert done.returncode == 0 and "spartito" not in done.stderr  # mpiexec may print warnings about the machine
     info = json.loads(run(spartito, "info", "--json", script / "x").stdout)
     assert len(info["processes"]) == 2
     rows = json.loads(run(spartito, "report", "--json", script / "x").stdout)["rows"]

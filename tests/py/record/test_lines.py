@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines of functions: hits are exact, times are bounded below by what a line sleeps and above by the length of the run."""
+"""Line profiles: hits are exact. Times are at least what a line sleeps, and at most the length of the run."""
 
 import json
 import os
@@ -17,7 +17,7 @@ NAP = 0.03
 
 
 def recorded(spartito, tmp_path, text, *options, status=0, said=""):
-    """The model of a program whose chosen functions are marked by the options."""
+    """Runs a program with line profiles of the functions in the options; returns its model."""
     (tmp_path / "program.py").write_text(text)
     done = run(spartito, "run", "-q", "-o", "x", *options, "--", sys.executable, "program.py", cwd=tmp_path)
     assert done.returncode == status, done.stderr
@@ -26,7 +26,7 @@ def recorded(spartito, tmp_path, text, *options, status=0, said=""):
 
 
 def lines_of(model, **which):
-    """{function: {line: (hits, own, callees)}}"""
+    """{function: {line: (hits, self, callees)}}"""
     return {f["function"]: {line: (h, o, c) for line, h, o, c in f["lines"]} for f in model.lines(**which)}
 
 
@@ -88,7 +88,7 @@ for i in range(3):
 def test_hits_and_times(spartito, tmp_path, options):
     chosen = ["Solver", "factorial", "items", "consume", "function:fails"]
     model = recorded(spartito, tmp_path, PROGRAM, *options, *[w for c in chosen for w in ("--lines", c)])
-    # before 3.12 a comprehension is a function of its own
+    # before Python 3.12 a comprehension is a separate function
     hits = hits_of(model)
     assert {name: of for name, of in hits.items() if "<" not in name} == {
         "Solver.step": {6: 1, 7: 6, 8: 5, 9: 1, 10: 1, 11: hits["Solver.step"][11]},
@@ -101,11 +101,11 @@ def test_hits_and_times(spartito, tmp_path, options):
     of = lines_of(model)
     assert of["Solver.step"][9][2] >= 2 * NAP
     assert of["Solver.step"][10][2 if options == ("--c-calls",) else 1] >= NAP
-    # the inner calls are in their own lines only
+    # time of a recursive call counts only in the lines of the inner call
     times = [sum(row[1] + row[2] for row in lines.values()) for lines in of.values()]
     assert 3 * NAP <= sum(row[1] + row[2] for row in of["factorial"].values()) <= length(model)
     assert all(t <= length(model) for t in times)
-    # what waits is not what runs
+    # a suspended generator spends no time
     assert sum(row[1] + row[2] for row in of["items"].values()) + 4 * NAP <= length(model)
     assert of["consume"][25][1] + of["consume"][25][2] >= 4 * NAP
     assert not model.info()["problems"]
@@ -241,7 +241,7 @@ work()
     model = recorded(spartito, tmp_path, text, "--lines", "work", "--c-calls")
     hits, own, callees = lines_of(model)["work"][7]
     (work,) = [row for row in model.flat(limit=0) if row["name"] == "__main__:work"]
-    assert hits == 1 and callees >= 3 * NAP and own + callees < work["incl"] + NAP  # no time is there twice
+    assert hits == 1 and callees >= 3 * NAP and own + callees < work["incl"] + NAP  # no time counts twice
 
 
 DEEP = """\
@@ -521,12 +521,12 @@ print(one.dead, third.dead)
 
 @pytest.mark.parametrize("options", [["--lines-only"], [], ["--c-calls"]], ids=["alone", "calls", "c"])
 def test_greenlets_take_turns(spartito, tmp_path, options):
-    """Every line counts as often as it began, whichever stack it is on, and no time comes from nowhere."""
+    """Each line's hits are exact when greenlets switch stacks, and the times do not exceed the run."""
     pytest.importorskip("greenlet")
     chosen = [w for name in ("ping", "deep", "pong", "killed") for w in ("--lines", name)]
     model = recorded(spartito, tmp_path, GREENLETS.replace("NAP", str(NAP)), *options, *chosen)
     hits = hits_of(model)
-    hits["pong"].pop(15, None)  # Python's versions differ in how often `while True` begins
+    hits["pong"].pop(15, None)  # how often `while True` is a line event depends on the Python version
     assert hits == {
         "ping": {3: 1, 4: 7, 5: 6, 6: 6, 7: 1, 8: 1},
         "deep": {10: 10, 11: 9, 12: 1, 13: 1},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics at each enter and leave: that the numbers are those of the function, in the profile and in the trace."""
+"""Metrics read at each enter and leave: their values belong to the right function, in the profile and in the trace."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from spartito import _measure
 
 COUNTABLE = {name for name, _, why in _measure.metrics() if why is None}
 PERF = [name for name in ("perf:page-faults", "perf:task-clock") if name in COUNTABLE]
-# pages that are touched for the first time: each is a fault, whatever else happens
+# the first access to a page is a page fault in any case
 PAGES = 3000
 TOUCH = f"""
 import mmap, os
@@ -33,7 +33,7 @@ FAKE = ROOT / "tests" / "native" / "papi.c"
 
 @pytest.fixture(scope="module")
 def fake_papi(tmp_path_factory):
-    """A libpapi whose counters count how often they are read."""
+    """A fake libpapi whose counters count how often they are read."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if not compiler:
         pytest.skip("no compiler")
@@ -51,7 +51,7 @@ def measure(spartito, tmp_path, text, *options, metrics="rusage:ru_minflt", **ke
 
 
 def agree(raw):
-    """Profile and trace of every location say the same."""
+    """Checks that profile and trace of each location have the same sums; returns their number."""
     n, found = len(raw.metrics), 0
     for location in raw.locations.values():
         if location.nodes:
@@ -178,7 +178,7 @@ def test_programs(spartito, tmp_path, name, fake_papi):
         pytest.skip(program.wrong_python())
     if "needs" in program:
         pytest.importorskip(program.values["needs"])
-    # the counter of reads is one that every program counts, however short it is
+    # PAPI_TOT_CYC of the fake libpapi counts reads, so even the shortest program has a value
     metrics = ",".join(["papi:PAPI_TOT_CYC", "rusage:ru_minflt", "rusage:ru_utime", *PERF])
     options = program.values.get("options", "").split()
     done = run(spartito, "run", "-q", "--trace", "-o", tmp_path / "x", "--metric", metrics, *options, "--", sys.executable,
@@ -197,7 +197,7 @@ def test_collapsed_paths_count_once(spartito, tmp_path, fake_papi):
     assert 0 < collapsed <= raw.totals(0)["__main__:<module>"]
 
 
-# ---- what cannot be counted, and what does not exist ----
+# ---- metrics that cannot be counted or do not exist ----
 
 
 @pytest.mark.parametrize(("metrics", "said"), [
@@ -250,7 +250,7 @@ def test_uncountable_is_said_with_quiet_too(spartito, tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-# ---- other ways to ask ----
+# ---- metrics chosen by the API and the project file ----
 
 
 def test_api_and_project_file(spartito, tmp_path):
@@ -276,7 +276,7 @@ def test_doctor_lists_them(spartito):
     assert "metrics of perf" in done.stdout and "metrics of papi" in done.stdout
 
 
-# ---- the program does not notice ----
+# ---- effects on the program ----
 
 
 @pytest.mark.skipif(not PERF, reason="no perf events here")
@@ -309,7 +309,7 @@ def test_papi_counts_from_enter_to_leave(spartito, tmp_path, fake_papi):
     text = "def inner():\n    pass\ndef outer():\n    inner()\n    inner()\nouter()\n"
     (raw,) = measure(spartito, tmp_path, text, "--trace", metrics="papi:PAPI_TOT_CYC,papi:fake::SECOND", env=fake_papi)
     assert raw.metrics == [("PAPI_TOT_CYC", "#", 0, "Total cycles", 1), ("fake::SECOND", "#", 0, "A second one", 1)]
-    # one reading for each event: 1 from the enter of inner to its leave, 5 from that of outer
+    # The counter is read once at each event: it grows by 1 between enter and leave of inner, by 5 for outer.
     assert raw.totals(0)["__main__:inner"] == 2 and raw.totals(0)["__main__:outer"] == 5
     assert raw.totals(1)["__main__:outer"] == 5000
     assert agree(raw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every process of a program is in the experiment: how it was started, by whom, what it did, and how it ended."""
+"""Every process of a program is in the experiment: its command, its parent, its calls and how it ended."""
 
 import json
 import os
@@ -19,7 +19,7 @@ HEAD = "import os, signal, subprocess, sys, threading, time\ndef leaf(): return 
 
 
 class Experiment:
-    """What a program left that runs under Spartito."""
+    """The experiment of a program run with `spartito run`, its output and its status."""
 
     def __init__(self, path, spartito, source, *options, environment=None):
         (path / "p.py").write_text(HEAD + textwrap.dedent(source))
@@ -175,7 +175,8 @@ def test_exec(experiment):
 
 
 def test_preexec(experiment):
-    """What a child does between fork and exec is a process, and not one that died."""
+    """preexec_fn runs in the child between fork and exec: this child is a process of the experiment, and counts as ended by
+    exec."""
     x = experiment("""
         subprocess.run(["sh", "-c", "exit 7"], preexec_fn=leaf)
         subprocess.run([sys.executable, "-c", "def f(): pass\\nf()"], preexec_fn=leaf)
@@ -205,7 +206,7 @@ def test_ends(experiment):
 
 
 def test_daemon_goes_on(experiment, spartito):
-    """A double fork; the daemon outlives the program and its launcher."""
+    """A daemon made by a double fork outlives the program and its launcher; its recording is complete."""
     x = experiment("""
         read, write = os.pipe()
         if os.fork() == 0:
@@ -340,7 +341,7 @@ def test_info_shows_the_family(experiment, spartito):
 
 
 def forks(before):
-    """A program that forks three children, each of which forks one, too; all call leaf() once."""
+    """The text of a program that forks three children, each of which forks one; every child calls leaf() once."""
     return f"""
         import resource
         {before}
@@ -377,7 +378,7 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
     assert x.status == 0 and len(x.processes) == 1
     *parents, children = losses.sentences(x.info)
     assert children == f"6 child processes not recorded: {why}"
-    # by chance the parent needs more room in its own file from there on, too, which it has no means to get any more
+    # the parent's file may reach its limit, too, and cannot grow then
     for text in parents:
         assert text.startswith(f"lost in process {x.processes[0]['pid']} ") and text.endswith(f" (the file could not grow: {why})")
     for verb, status in (("report", losses.INCOMPLETE), ("info", 0)):
@@ -391,7 +392,7 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
 
 
 def test_a_program_without_room_for_a_file_is_named_once(spartito, tmp_path):
-    """It cannot write why it is not recorded either, and nobody guesses another reason."""
+    """The process cannot write why it is not recorded. It is reported once, without a guessed reason."""
     program = ("import resource, subprocess, sys\n"
                "resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1))\n"
                "status = subprocess.run([sys.executable, '-c', 'pass']).returncode\n"
@@ -425,7 +426,7 @@ def test_raw_clone_leaves_the_parent_alone(experiment, how):
     assert len(x.processes) == 1 and x.processes[0]["end"] == "normal"
     said = "3 child processes not recorded: begun by a system call (clone)"
     assert any(text.startswith(said) for text in losses.sentences(x.info))
-    assert x.visits("leaf") > 299000  # both may count at once until the child is noticed
+    assert x.visits("leaf") > 299000  # child and parent may both count until the recorder detects the child
 
 
 @pytest.mark.parametrize("words, why", [
@@ -458,7 +459,7 @@ def test_python_that_is_not_followed_is_named(experiment, spartito, tmp_path, wo
     assert "6 child processes that ran Python not recorded" in done.stderr
 
 
-# what ran Python without the start-up hook, and how that was started; each a child process, but for what os.system() starts
+# Commands that run Python without the start-up hook. Each one is a child process, except those of os.system().
 STARTED = {
     "shell": 'subprocess.run(bare + " -c pass; true", shell=True)',
     "shell's argument": 'subprocess.run(["sh", "-ec", "cd /; X=1 exec " + bare + " -c pass"])',

@@ -213,7 +213,7 @@ def test_ranks(ranks):
     assert len(waits) == 0 and "longest_time" in waits.columns  # nobody waited: tests/py/mpi/test_mpi_waits.py
 
 
-@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 def test_samples_are_call_paths(tmp_path):
     run_sampled(tmp_path, "work(0.3)\n")
     results = spartito.load(tmp_path / "run")

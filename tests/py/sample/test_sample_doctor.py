@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito doctor PID of a process that is not measured: where its threads are."""
+"""`spartito doctor PID` for a process that is not measured: the stacks of its threads."""
 
 import re
 import subprocess
@@ -28,7 +28,7 @@ def test_threads_that_wait(spartito):
         holds = re.compile(rf" waits, .*\n{waits}{waits}  __main__:holds at <string>:6\n")
         main = re.compile(rf"^thread {p.pid} \(main\) waits, .*\n  __main__:main at <string>:10\n", re.MULTILINE)
         shown = ""
-        while not (holds.search(shown) and main.search(shown)):  # they are on their way there
+        while not (holds.search(shown) and main.search(shown)):  # the threads may not have reached these lines yet
             done = run(spartito, "doctor", p.pid)
             assert (done.returncode, done.stderr) == (0, "")
             shown = done.stdout
@@ -41,7 +41,7 @@ def test_threads_that_wait(spartito):
 def test_a_process_without_python(spartito):
     with subprocess.Popen(["sleep", "1000"]) as p:
         said = ""
-        while "sleep)" not in said:  # until it has become sleep
+        while "sleep)" not in said:  # until the child has executed sleep
             done = run(spartito, "doctor", p.pid)
             said = done.stderr
         p.kill()

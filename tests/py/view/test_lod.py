@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a large trace is opened fast with, at the end of a run and of a merge: it is there, or a line says why not, and the
-program's exit status stays what it was. And how the viewer's questions end where that, or the trace, is gone."""
+"""The level-of-detail index of a large trace, made at the end of a run and of a merge: either it exists, or one line reports why it
+does not. The program's exit status stays the same either way. And the viewer's answers when the index or the trace is truncated or
+missing."""
 
 import json
 import os
@@ -21,7 +22,7 @@ def f(n):
 f(20000)
 sys.exit(3)
 """
-# the command line with another idea of what is large, and with what else a test does to it
+# the command line with a lower limit of a large trace, and with code that a test inserts
 SPARTITO = """
 import os, signal, sys
 from spartito.experiments import lod
@@ -117,7 +118,7 @@ def test_progress_and_what_it_raises(tmp_path):
 
     with pytest.raises(LookupError):
         model.sum_up(stop)
-    # nor does it wait for what waits for it
+    # a progress callback that uses the same model fails at once: waiting would be a deadlock
     for keep in (False, True):
         with pytest.raises(RuntimeError, match="its progress callback cannot use it"):
             model.sum_up(lambda done, total: model.view("overview"), keep=keep)
@@ -146,7 +147,8 @@ def test_files_that_are_cut_while_they_are_read(tmp_path):
 
 
 def test_files_that_are_cut_where_others_look_for_faults(tmp_path):
-    """Whoever does so later does not take that away from the viewer, and hears of all other faults, once."""
+    """Another SIGBUS handler, faulthandler, is enabled after Spartito's. Truncated files still give an error message in the viewer,
+    and faulthandler still reports all other faults, once."""
     directory, _ = measure(tmp_path, "--trace", "-q")
     text = (
         "import faulthandler, mmap, os, sys\n"
@@ -190,7 +192,8 @@ print(json.dumps([said, model.info()["problems"]]))
 
 
 def cut(directory, tmp_path, *names):
-    """What each question says when these files are cut under an open model, its problems, and what was written."""
+    """Truncates these files under an open model. Returns the answer to each question, the model's problems and the names of the
+    files that were written."""
     out = tmp_path / "out"
     out.mkdir()
     done = subprocess.run([sys.executable, "-c", WHILE_CUT, directory, out, *names], capture_output=True, text=True)
@@ -205,7 +208,7 @@ def test_reports_and_writers_whose_files_are_cut(tmp_path):
     reading = {"io", "plot", "otf2", "perfetto", "chrome", "speedscope", "tau", "ppk"}
     for name, text in said.items():
         assert (f"raw/{raw.name}: a file of the experiment was cut" in text) if name in reading else not text, (name, text)
-    assert problems == [] and written == said.keys() - reading - {"rows"}  # nothing half done is left
+    assert problems == [] and written == said.keys() - reading - {"rows"}  # no partial output file remains
 
 
 def test_a_merged_file_that_is_cut(tmp_path):

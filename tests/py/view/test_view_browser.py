@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page in a real browser: what it asks for and of whom, the same numbers from the server and from one file, and what a hostile
-page in the same browser gets."""
+"""The page in a real browser: which URLs it requests, equal numbers from the server and from one HTML file, and what a hostile page
+in the same browser can read."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def branch(n):
 t = threading.Thread(target=branch, args=(500,))
 t.start(); t.join(); branch(1000)
 """
-# tells which questions the page had no answer to
+# records the questions that got no answer
 LISTEN = """(() => {
   const source = window.spartito.store.source, get = source.get.bind(source);
   window.refused = [];
@@ -69,7 +69,7 @@ def page(window):
 
 
 def requests(page):
-    page.evaluate("new Promise((done) => setTimeout(done))")  # so that all events before are here
+    page.evaluate("new Promise((done) => setTimeout(done))")  # wait until the browser reported all earlier events
     return [e["params"]["request"]["url"] for e in page.events if e["method"] == "Network.requestWillBeSent"]
 
 
@@ -78,7 +78,7 @@ def complaints(page):
 
 
 def shows(page, url, experiment):
-    """Opens it, and compares its numbers with the model's."""
+    """Opens the page and compares its numbers with the model's."""
     page.call("Page.navigate", url=url)
     page.wait_for("window.spartito !== undefined && document.querySelector('#app')?.innerText.length > 0")
     flat = {name: numbers for name, *numbers in page.evaluate(FLAT)}
@@ -105,7 +105,7 @@ def test_one_file_shows_the_same_without_a_network(page, spartito, experiment):
         shows(page, path.as_uri(), experiment)
         assert set(requests(page)) <= {path.as_uri(), "data:,"}
         assert complaints(page) == []
-        # what the file does not hold is a sentence, and no request
+        # a question that the file cannot answer gives a message, and no request
         said = page.evaluate("window.spartito.store.source.get('tree', {begin: 0, end: 0.1}).then(() => '', (e) => e.message)")
         assert "spartito view" in said
         assert set(requests(page)) <= {path.as_uri(), "data:,"}
@@ -120,12 +120,12 @@ def test_a_file_that_is_too_small_says_so_on_the_page(page, spartito, experiment
     onefile.write(str(path), text)
     shows(page, path.as_uri(), experiment)
     for sentence in pruned:
-        shown = sentence.replace("`", "")  # a command is set in type of its own
+        shown = sentence.replace("`", "")  # the page sets commands in another font, without backquotes
         page.wait_for(f"document.body.innerText.includes({json.dumps(shown)})")
 
 
 def test_every_view_works_in_one_file(page, spartito, experiment):
-    """Also for a thread alone: what a view asks is in the file, and no rule of the page is broken."""
+    """Every view, also for one thread: the file contains what the view needs, and the content security policy blocks nothing."""
     path = experiment.with_suffix(".html")
     subprocess.run([*spartito, "html", "-o", str(path), str(experiment)], check=True, stdout=subprocess.DEVNULL)
     page.call("Page.navigate", url=path.as_uri())
@@ -203,9 +203,9 @@ def test_a_hostile_page_reads_nothing_even_with_the_address(page, spartito, expe
             assert set(said.values()) == {"refused"}, said
             answers = [e["params"]["response"] for e in page.events if e["method"] == "Network.responseReceived"]
             statuses = {answer["status"] for answer in answers if answer["url"].startswith(viewing.url)}
-            assert statuses == {403, 405}, statuses  # not only kept from the page that asked: nothing was told
+            assert statuses == {403, 405}, statuses  # the server refused the requests: not only did the browser hide the answers
             assert "spartito" not in page.evaluate("Object.keys(window).join()")
-        # a name of the attacker that leads to this machine
+        # a host name of the attacker that resolves to this machine
         page.call("Page.navigate", url=viewing.url.replace("127.0.0.1", "evil.localhost"))
         page.wait_for("document.body.innerText.includes('Not allowed')")
         assert page.evaluate("fetch('data/facts').then((r) => r.status)") == 403

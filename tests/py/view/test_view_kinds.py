@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer is given (spartito.view.kinds, Model.view): every number against what Model's reports say."""
+"""The viewer's answers (spartito.view.kinds, Model.view): every number equals that of the model's reports."""
 
 import json
 import math
@@ -108,7 +108,7 @@ def test_tree_has_the_numbers_of_the_report(recorded, selection):
 
 
 def below(columns):
-    """How many rows stand below each, itself among them."""
+    """For each row the number of rows below it, including itself."""
     n = [1] * len(columns["parent"])
     for i in range(len(n) - 1, -1, -1):
         if columns["parent"][i] != NONE:
@@ -153,7 +153,7 @@ def test_tree_has_a_metric_on_demand(recorded, limit):
         if path != NONE:
             assert (incl[i], excl[i]) == (rows[path]["incl"], rows[path]["excl"])
     assert sum(excl) == sum(row["excl"] for row in rows.values())
-    # it decides on the order, and on what is left out
+    # inclusive time decides which rows are shown, and their order
     shown = [i for i, path in enumerate(columns["path"]) if path != NONE]
     siblings = {}
     for i in shown:
@@ -312,13 +312,13 @@ def test_balance_tells_fewer_regions_apart(ranks, recorded):
 def test_balance_of_a_range_is_what_flat_says_of_it(recorded):
     model = Model(recorded)
     meta, calls = view(model, "timeline", location=0, levels=1)
-    # on a busy machine much of the run lies before the first call
+    # on a busy machine the first call may begin late in the run
     end, first, last = meta["end"], min(calls["begin"]), max(calls["end"])
     part = {"begin": first + (last - first) * 0.3, "end": first + (last - first) * 0.9}
     meta, columns = view(model, "balance", over="threads", **part)
     assert set(meta["units"]) <= {0, 1} and 0 in meta["units"]
     whole_meta, whole = view(model, "balance", over="threads", begin=0.0, end=end)
-    # moments are whole ns
+    # times are rounded to ns
     outermost = sum(calls["calls"]) + sum(view(model, "timeline", location=1, levels=1)[1]["calls"])
     assert math.isclose(whole_meta["total"], view(model, "balance")[0]["total"], rel_tol=1e-6, abs_tol=1e-9 * outermost)
     assert meta["total"] < whole_meta["total"] and close(sum(whole["excl"]), whole_meta["total"])
@@ -435,7 +435,7 @@ def test_two_runs_are_compared(recorded, tmp_path):
 
 
 def test_compensated(recorded):
-    """All that is summed up from calls is the model's from which measuring is taken out; the facts tell it."""
+    """With compensation, all sums over calls are those of the compensated model, and the facts report it."""
     experiment, model = kinds.open_experiment(str(recorded), compensate=True), Model(recorded, compensate=True)
     plain = kinds.open_experiment(str(recorded))
     for kind, asked in (("flat", {}), ("tree", {"limit": "1000"}), ("balance", {}), ("flat", {"begin": "0.0", "end": "1.0"})):

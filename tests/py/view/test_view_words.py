@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sentences of the first screen: each true of the numbers, and none where there is nothing to say."""
+"""The sentences of the summary: each is true for the numbers, and without a finding there is no sentence."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ def row(name, excl, incl=None, visits=1, kind="python", file="", line=0, **more)
     return {**keys, "kind": kind, "file": file, "line": line, **more}
 
 
-class Told:
+class FixedModel:
     """A model of given numbers."""
 
     def __init__(self, tree=(), lines=(), mpi=()):
@@ -55,7 +55,7 @@ def experiment(busy, mpi=None, processes=1, ranks=False, visits=10):
 
 
 def said(info, rows, model=None, cost=0.0):
-    return [s.text for s in words.sentences(model or Told(), info, list(enumerate(rows, 1)), cost)]
+    return [s.text for s in words.sentences(model or FixedModel(), info, list(enumerate(rows, 1)), cost)]
 
 
 def test_one_function_takes_the_time():
@@ -68,7 +68,7 @@ def test_one_function_takes_the_time():
 
 def test_a_sentence_begins_with_a_capital():
     tree = [row("m:main", 0.0, 1.0, parent=0, path=1), row("m:solve", 0.1, 0.999, parent=1, path=2)]
-    text = said(experiment([1.0]), [row("m:step", 0.999)], Told(tree))
+    text = said(experiment([1.0]), [row("m:step", 0.999)], FixedModel(tree))
     assert text[0].startswith("Over 99 % of 1.000 s ") and text[1].startswith("Over 99 % passes through m:main > m:solve")
 
 
@@ -78,13 +78,13 @@ def test_what_a_notebook_does_for_a_cell_is_no_part_of_it():
     solve = row("In[2]:solve", 0.05, 0.27, file="In[2]", line=1, parent=2, path=3)
     step, shown = row("In[2]:step", 0.25, file="In[2]", line=4), row("display", 0.6, kind="user", file="In[3]", line=2)
     rows = [shown, step, cell, solve]
-    # of the 0.3 s that are left; what everything in a cell passes through says nothing
-    text = said(experiment([1.0]), rows, Told([cell, module]))
+    # of the remaining 0.3 s; a function that all time of a cell passes through is not mentioned
+    text = said(experiment([1.0]), rows, FixedModel([cell, module]))
     assert text == [
         "83 % of 300.0 ms is spent in In[2]:step (In[2]:4) itself, in 1 call.",
         "Next by exclusive time: In[2]:solve (17 %).",
     ]
-    text = said(experiment([1.0]), rows, Told([cell, module, solve]))
+    text = said(experiment([1.0]), rows, FixedModel([cell, module, solve]))
     assert text[-1] == "90 % passes through In[3] > In[3]:<module> > In[2]:solve (In[2]:1)."
 
 
@@ -113,14 +113,14 @@ def test_the_way_is_told_where_it_says_more():
     ]
     rows = [row("m:step", 0.4), row("m:halo", 0.35)]
     text = "90 % passes through m:main > m:solve (m.py:7)."
-    assert text in said(experiment([1.0]), rows, Told(tree))
-    assert text not in said(experiment([1.0]), [row("m:solve", 0.9)], Told(tree))
-    assert not any("passes" in s for s in said(experiment([1.0]), rows, Told(tree[:1])))
+    assert text in said(experiment([1.0]), rows, FixedModel(tree))
+    assert text not in said(experiment([1.0]), [row("m:solve", 0.9)], FixedModel(tree))
+    assert not any("passes" in s for s in said(experiment([1.0]), rows, FixedModel(tree[:1])))
 
 
 def test_ranks_and_what_they_wait_in():
     info = experiment([4.0, 4.0], [0.4, 1.6], processes=2, ranks=True)
-    text = said(info, [row("m:step", 6.0)], Told(mpi=[row("MPI_Recv", 1.5, kind="mpi")]))
+    text = said(info, [row("m:step", 6.0)], FixedModel(mpi=[row("MPI_Recv", 1.5, kind="mpi")]))
     assert text[0].startswith("75 % of the 8.000 s of all 2 ranks together is spent in m:step itself")
     assert text[1:] == [
         "MPI takes 25 % of the time of all ranks together.",
@@ -140,7 +140,7 @@ def test_even_and_uneven_work():
 
 def test_lines_alone_speak_for_themselves():
     lines = [{"name": "m:f", "excl": 1.5, "callees": 0.5, "lines": [(3, 10, 0.1, 0.0), (4, 10, 1.2, 0.3)]}]
-    assert said(experiment([2.0], visits=0), [row("m:f", 2.0)], Told(lines=lines)) == [
+    assert said(experiment([2.0], visits=0), [row("m:f", 2.0)], FixedModel(lines=lines)) == [
         "The longest line is 4 of m:f: 75 % of that function's 2.000 s."
     ]
 
@@ -247,6 +247,6 @@ def test_of_waits_the_longest(spartito, tmp_path):
     names = locktable.Names(found, model.info())
     (lock,) = (i for i in times if i is not None and names.of_lock(i).endswith(f"program.py:{waiting.line_of(text, 'made')}"))
     assert names.of_lock(lock).startswith("Lock made at ") and times[lock] > 0.3
-    # on a busy machine that may be the begin or the end of a thread
+    # on a busy machine it may be another lock: the interpreter's at the start or end of a thread
     assert said_of.endswith(f" of it for {names.of_lock(max(times, key=times.get))}.")
     assert not any("eadlock" in text for text in sentences)

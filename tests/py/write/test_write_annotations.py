@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Python says of the code of functions, in the traces of viewers, where it was asked for: against what a profiler of the
-program's own is told."""
+"""Annotations (facts of a function's code) in traces for viewers equal those that the program's own profile function finds."""
 
 import json
 import sys
@@ -61,7 +60,7 @@ def expected(path):
 
 
 def annotations(trace, of=lambda name: name.rpartition(".")[2].rpartition(":")[2]):
-    """{function: annotations}, of calls that begin and of those that go on."""
+    """({function: annotations} of begun calls, the same of resumed calls)."""
     begun, resumed = {}, {}
     for events in trace.threads.values():
         for e in events:
@@ -87,7 +86,7 @@ def test_annotations_are_what_python_says(tmp_path, spartito, label):
         assert begun == facts
         goes_on = {name: value for name, value in facts["items"].items() if name != "lasti"}
         assert resumed == {"items": goes_on}
-    # merged, they are the same
+    # the merged experiment has the same
     assert run(spartito, "finalize", "--force", tmp_path / "x").returncode == 0
     Model(str(tmp_path / "x")).convert("perfetto", str(tmp_path / "merged.pftrace"))
     assert (tmp_path / "merged.pftrace").read_bytes() == (tmp_path / "t.pftrace").read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Timemory's tables: the text byte for byte, its numbers those of the call tree, the JSON beside it, and every option."""
+"""Timemory's tables: the text byte for byte, its numbers as in the call tree, the JSON, and every option."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def measured(tmp_path, source, *options):
 
 
 def cells(text):
-    """The rows of a table, as its header names them; the label as it stands."""
+    """The rows of a table as {column: cell}; the label keeps its indentation."""
     lines = text.splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[0] == lines[2] == lines[-1] and set(lines[0]) == set("|-")
@@ -59,7 +59,7 @@ def labels(text):
 
 
 def test_trip_count_is_the_known_one(tmp_path):
-    """As Omnitrace's documentation shows it for this program."""
+    """Prints the same table as Omnitrace's documentation for this program."""
     golden = (ROOT / "tests/golden/trip_count.txt").read_text(encoding="utf-8")
     run = measured(tmp_path, FIB, "--exclude", "function:<module>")
     assert Model(str(run)).table("trip_count") == golden
@@ -84,7 +84,7 @@ def test_wall_clock_has_the_numbers_of_the_tree():
         count, total = int(row["COUNT"]), float(row["SUM"])
         if count:
             assert float(row["MEAN"]) == pytest.approx(total / count, abs=2e-9)
-            if not row["LABEL"].endswith("_main"):  # whose call is one of several parts, by parameters and a pause
+            if not row["LABEL"].endswith("_main"):  # parameters and a pause split its call into several rows
                 assert float(row["MIN"]) <= float(row["MEAN"]) + 2e-9 <= float(row["MAX"]) + 4e-9
         assert float(row["STDDEV"]) == pytest.approx(float(row["VAR"]) ** 0.5, abs=4e-5)
         below = 0.0
