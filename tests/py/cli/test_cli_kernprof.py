@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kernprof's command line, its file of defaults, and what -p names."""
+"""kernprof's command line, its defaults from pyproject.toml, and the targets of -p."""
 
 import re
 import sys
@@ -150,7 +150,7 @@ def chosen(project, *given, imports=False, preimports=True):
 
 
 def taken(targets, *names):
-    """Which of the names the patterns take, as the recorder compares them."""
+    """The names that match the patterns as the recorder compares them."""
     found = [pattern for pattern in targets.patterns if pattern.startswith("re:")]
     assert found == targets.patterns
     return [name for name in names if any(re.search(pattern[3:], name) for pattern in found)]

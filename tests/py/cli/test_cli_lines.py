@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report lines`: numbers beside the source, line_profiler's text, JSON, and source that is no longer what it was."""
+"""`spartito report lines`: numbers beside the source, line_profiler's text form, JSON, and changed source files."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def run(made, tmp_path):
-    """A copy, whose program may be changed."""
+    """A copy of the experiment; the test may change its source file."""
     shutil.copytree(made, tmp_path / "run")
     return tmp_path / "run"
 
@@ -122,7 +122,7 @@ OTHERS = ["", "def other():\n    pass\n", "x = '''\n" * 3, "   strange\n  indent
 
 @pytest.mark.parametrize("source", OTHERS)
 def test_plain_of_other_source_is_too(made, run, tmp_path, source):
-    """A program that is no longer what ran: whatever line_profiler makes of it."""
+    """The source file was changed after the run: the text equals line_profiler's."""
     pytest.importorskip("line_profiler")
     program = made.parent / "lined.py"
     before = program.read_bytes()
@@ -164,7 +164,7 @@ def test_source_that_was_changed_is_said(tmp_path):
     program.unlink()
     found = functions(run)
     assert {f["remark"] for f in found} == {f"no source: {program} is gone"}
-    # the numbers are there all the same, for every line that ran
+    # each line that ran has its numbers even without source
     assert all(row["source"] is None for f in found for row in f["lines"])
     assert [row["line"] for row in found[0]["lines"] if row["hits"]] == [15]
 
@@ -225,7 +225,7 @@ def test_lines_of_functions_in_source():
 
 
 def test_lines_alone_are_summed_up_without_calls(tmp_path, spartito):
-    """Frames that are open in a thread when its lines begin are no profile."""
+    """With --lines-only, frames that are open in a thread when its lines begin are not added to the profile."""
     text = "import threading\ndef f():\n    pass\nt = threading.Thread(target=f)\nt.start()\nt.join()\n"
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     words = ["run", "--lines-only", "--lines", "f", "-o", "x", "--", sys.executable, "program.py"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report, info, convert and the summary, on experiments that were really measured."""
+"""report, info, convert and the summary, on measured experiments."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def test_tree(spartito, made):
         for name in ("<module>", "branch", "leaf", "work"):
             if text.endswith("__main__:" + name):
                 place.setdefault(name, []).append(text.index("__main__"))
-    # the main thread's branch is below the module, that of the threads below work
+    # branch of the main thread is below the module, branch of the other threads is below work
     assert min(place["branch"]) - min(place["<module>"]) == 2
     assert min(place["leaf"]) - min(place["branch"]) == 2
     assert place["work"][0] + 2 in place["branch"]
@@ -103,14 +103,14 @@ def test_callers(spartito, made):
 
 
 def test_a_script_matches_by_its_module_name(spartito, made):
-    """As it does in filters of `run`."""
+    """A pattern selects a script's functions as in filters of `run`."""
     def functions(*words):
         done = run(spartito, "report", "--json", *words, made / "profile")
         return {row["name"] for row in json.loads(done.stdout)["rows"]}
 
     for pattern in ("program:leaf", "program:l*"):
         assert functions("--match", pattern) == {"__main__:leaf"}, pattern
-    # without a colon it is the name alone
+    # a pattern without a colon is a function name
     assert run(spartito, "report", "--match", "program", made / "profile").returncode == 1
     done = run(spartito, "report", "callers", "--match", "program:branch", made / "profile")
     assert "called by  __main__:work" in done.stdout
@@ -134,7 +134,7 @@ def test_compensate(spartito, made):
 
 
 def test_a_run_without_calls(spartito, tmp_path):
-    """What measuring took of no calls is nothing to tell of."""
+    """Without calls, the report does not mention the cost of measuring."""
     (tmp_path / "prog.py").write_text("def f(): pass\nf()\n")
     assert run(spartito, "run", "-q", "--exclude", "*", "-o", tmp_path / "x", "--", tmp_path / "prog.py").returncode == 0
     lines = run(spartito, "report", tmp_path / "x").stdout.splitlines()
@@ -177,7 +177,7 @@ def test_a_program_that_measures_itself(spartito, tmp_path):
 
 def test_convert(spartito, made, tmp_path):
     path = tmp_path / "a.prof"
-    for _ in range(2):  # a file is replaced
+    for _ in range(2):  # the second time replaces the file
         done = run(spartito, "convert", made / "profile", "--to", "pstats", "-o", path)
         assert (done.returncode, done.stderr) == (0, "")
         assert str(path) in done.stdout
@@ -289,7 +289,7 @@ def test_conversion_that_fails_keeps_the_status(spartito, tmp_path):
 
 
 def interrupt_conversion(spartito, tmp_path, count):
-    """Status and stderr of a conversion that got Ctrl-C after it began to write, or None when it was faster."""
+    """Status and standard error of a conversion interrupted by Ctrl-C while it writes, or None if it had ended before."""
     (tmp_path / "program.py").write_text(f"def leaf(): pass\nfor i in range({count}): leaf()")
     shutil.rmtree(tmp_path / "x", ignore_errors=True)
     run(spartito, "run", "-q", "--trace", "-o", "x", "--", "program.py", cwd=tmp_path)
@@ -302,7 +302,7 @@ def interrupt_conversion(spartito, tmp_path, count):
             time.sleep(0.005)
         p.send_signal(signal.SIGINT)
         said = p.communicate(timeout=200)[1]
-    if (tmp_path / "y.json").exists():  # whole: that file was written when the signal came
+    if (tmp_path / "y.json").exists():  # complete: the file was written before the signal
         json.loads((tmp_path / "y.json").read_bytes())
         (tmp_path / "y.json").unlink()
         return None
@@ -369,7 +369,7 @@ def test_cost_counts_resumptions():
 
 
 def test_functions_of_start_up_are_not_counted(spartito, made):
-    """What the interpreter defined before the program began, and what found the cost of measuring."""
+    """Functions defined during interpreter start-up, and those of the calibration, are not counted as regions."""
     for name in ("profile", "trace"):
         info = json.loads(run(spartito, "info", "--json", made / name).stdout)
         rows = json.loads(run(spartito, "report", "--json", "--limit", "0", made / name).stdout)["rows"]

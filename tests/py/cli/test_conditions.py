@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""In what else than their program runs differ: sentences, from experiments that were recorded with different options."""
+"""Reported differences between two runs other than the program's: experiments recorded with different options."""
 
 import copy
 import functools
@@ -43,7 +43,7 @@ def headline(a, b):
 
 
 def cell(number, **given):
-    """A result of a cell with these settings, as the notebook leaves it."""
+    """A result of a cell with these settings, as a notebook leaves it."""
     place = written.scratch() / f"cell{len(list(written.scratch().iterdir()))}"
     place.mkdir()
     (place / "experiment.json").write_text(json.dumps({"command": [f"In[{number}]"]}))
@@ -56,7 +56,8 @@ def cell(number, **given):
 
 def test_the_same_twice_is_alike():
     assert unlike(recorded(), recorded()) == []
-    assert unlike(recorded("--trace"), recorded("--trace", "--trace-memory", "64M")) == []  # how much fits is no matter of times
+    # the size of the trace buffer does not affect times
+    assert unlike(recorded("--trace"), recorded("--trace", "--trace-memory", "64M")) == []
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,8 @@ def test_the_same_twice_is_alike():
         (["--trace"], "--trace", ""),
         (["--depth", "5"], "--depth 5", CALLERS),
         (["--exclude", "re:^z", "--include", "f"], "--exclude 're:^z', --include f", CALLERS),
-        (["--include", "__main__:*"], "--include '__main__:*'", CALLERS),  # that it leaves all else out goes without saying
+        # --include implies that all else is excluded: this is not mentioned
+        (["--include", "__main__:*"], "--include '__main__:*'", CALLERS),
         (["--lines", "f", "--lines", "g:*"], "--lines f, --lines 'g:*'", ""),
         (["--io"], "--io", CALLERS),
         (["--metric", "rusage:ru_utime"], "--metric rusage:ru_utime", ""),
@@ -81,7 +83,7 @@ def test_options(options, said, tail):
 
 
 def test_a_long_list_of_patterns():
-    """Is told to its end, and so is what comes after it."""
+    """A long list is complete, and so are the settings after it."""
     names = [f"some.package.module_{n}" for n in range(300)]
     options = [word for name in names for word in ("--exclude", name)]
     assert unlike(recorded(), recorded(*options, "--depth", "5")) == [
@@ -95,7 +97,7 @@ def test_both_have_options_of_their_own():
 
 
 def test_c_calls():
-    """With them comes another hook in some versions of Python."""
+    """In some versions of Python, C calls need another hook."""
     said = unlike(recorded(), recorded("--c-calls"))
     assert said[0] == f"B was recorded with --c-calls, A without{CALLERS}"
     hooks = [one[1]["processes"][0]["meta"]["hook"] for one in (recorded(), recorded("--c-calls"))]
@@ -116,7 +118,7 @@ def test_commands():
 
 
 def test_patterns_of_cells_are_those_that_were_typed():
-    """The cell itself is a dot, whichever number it has; what every cell leaves out is not the user's."""
+    """The cell's own name is shown as a dot, whatever its number. Exclusions that apply to every cell are not shown."""
     own = [cell(n, lines=cellpatterns.line_patterns(".", f"In[{n}]")) for n in (4, 5)]
     assert unlike(*own) == []
     assert unlike(cell(3), own[0]) == ["B was recorded with --lines ., A without"]
@@ -143,7 +145,7 @@ def test_machines_and_shapes():
         f"the processors differ: A: {here['meta']['cpu']}; B: Abacus 2",
         "A has 1 thread, B 3 threads: times are sums over all of them",
     ]
-    process["meta"].clear()  # of a tool that does not tell
+    process["meta"].clear()  # written by a tool that does not record the host's facts
     other["locations"], process["host"] = info["locations"], here["host"]
     assert unlike((directory, info), (directory, other)) == []
     assert headline((directory, info), (directory, other)) == ""

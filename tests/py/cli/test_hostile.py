@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in an experiment may be anything: nothing of it is waited for, read without end, or believed."""
+"""An experiment may contain anything: no file in it makes a command block, read without end, or believe wrong numbers."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from spartito.base import regular
 from spartito.report import linesource
 from terminal import on_terminal
 
-# the source of f is said to be in a file that may be anything
+# the source file of f may be any file
 PROGRAM = """
 def g(): pass
 exec(compile("def f():\\n    for i in range(100): g()\\n", "source.py", "exec"))
@@ -89,7 +89,7 @@ def test_content_has_a_limit(tmp_path):
 
 
 def test_a_page_holds_no_source_that_only_the_index_has(measured, tmp_path):
-    """An experiment of someone else's could have any file of this machine put into a page, which is then sent."""
+    """Otherwise the experiment of another person could place any file of this machine into a page, which is then sent on."""
     shutil.copytree(measured / "x", tmp_path / "x")
     (tmp_path / "secret").write_text("not for others\n")
     index = tmp_path / "x" / "source" / "index.json"
@@ -157,7 +157,7 @@ def status_of(tmp_path, words):
 
 
 def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
-    """4: the result is there, but not of the whole. A program that was killed is one whose end is there."""
+    """Exit status 4: a result of incomplete data. A killed program's data is complete."""
     killed = "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGKILL)"
     limited = "def f(): pass\nfor i in range(100000): f()"
     for name, options, program in (("killed", [], killed), ("lost", ["--trace-memory", "256K", "--when-full", "stop"], limited)):
@@ -178,7 +178,7 @@ def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
 
 
 def outcome(directory, tmp_path):
-    """What is told of damage, and all that an experiment says; None: it cannot be read."""
+    """(messages of damage, all reports of the experiment), or reports None if it cannot be read."""
     out = tmp_path / "out.json"
     try:
         model = Model(str(directory))
@@ -191,7 +191,7 @@ def outcome(directory, tmp_path):
 
 
 def without_checksum(raw):
-    """Offsets of the header and of chunks that have none."""
+    """Offsets of the header and of chunks without a checksum."""
     data, at = raw.read_bytes(), 4096
     found = [] if data[316:320] != bytes(4) else [0]
     while at < len(data):
@@ -202,7 +202,7 @@ def without_checksum(raw):
     return found
 
 
-FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; a type
+FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; then a type
 ENDS = {
     "tasks": "import asyncio\nasync def t(): await asyncio.sleep(0)\nasync def main(): await asyncio.gather(t(), t())\n"
     "asyncio.run(main())",
@@ -225,7 +225,7 @@ def test_all_has_checksums_however_a_process_ended(spartito, tmp_path, end):
 
 
 def test_finalize_gives_checksums(spartito, tmp_path):
-    """To what was killed, and had no launcher that saw it."""
+    """A process that was killed, and had no launcher, wrote no checksums."""
     program = "import os, spartito\nspartito.start('x', trace=True)\ndef f(): pass\nf()\nos.kill(os.getpid(), 9)"
     assert run([sys.executable], "-c", program, cwd=tmp_path).returncode == -9
     (raw,) = (tmp_path / "x" / "raw").glob("*.raw")
@@ -238,7 +238,7 @@ def test_finalize_gives_checksums(spartito, tmp_path):
 
 @pytest.mark.parametrize("kind", ["", "compressed", "killed"])
 def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
-    """But where it means nothing: what belongs to the writer, and what was reserved and not used."""
+    """Every changed bit is reported, except in fields of the writer and in reserved space."""
     if kind == "killed":
         program = PROGRAM + ENDS["killed"]
         run(spartito, "run", "-q", "--trace", "--lines", "f", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
@@ -254,7 +254,7 @@ def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
     dice = random.Random(17)
     used = [at for at, byte in enumerate(whole) if byte]
     silent = []
-    of_children = range(304, 316)  # they may count themselves after the end
+    of_children = range(304, 316)  # children may count themselves after the end
     for at in [*dice.sample(used, 150), *(at for at in range(0, 320, 5) if at not in of_children), *range(4096, 4160, 3)]:
         data = bytearray(whole)
         data[at] ^= 1 << dice.randrange(8)
@@ -274,7 +274,7 @@ OBEYED = [b"\x1b]0", b"\x1bP", b"\x07", b"\x1b[31mroom", b"\x1b[2J", "\x9b".enco
 
 @pytest.mark.parametrize("where", ["pipe", "terminal"])
 def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
-    """By names of functions, files and hosts, or by sentences, which may be of any characters."""
+    """Names of functions, files and hosts, and messages, may contain control characters: a terminal must not get them."""
     shutil.copytree(measured / "x", tmp_path / "x")
     (raw,) = (tmp_path / "x").glob("raw/*.raw")
     data = bytearray(raw.read_bytes())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kernprof` and `import line_profiler` of the drop-in distribution, beside line_profiler and without; and LineStats without it."""
+"""`kernprof` and `import line_profiler` of the drop-in distribution, with and without line_profiler installed; and LineStats
+without line_profiler."""
 
 import os
 import pickle
@@ -66,7 +67,7 @@ def test_without_line_profiler(bare, tmp_path):  # noqa: F811
     (tmp_path / "explicit.py").write_text("from line_profiler import profile\n@profile\ndef f():\n    return 1\nprint(f())\n")
     assert out(tmp_path, python, "explicit.py") == "1\n"
     assert "Function: f at line 2\n" in out(tmp_path, python, "-m", "kernprof", "-lv", "explicit.py")
-    # the real one comes later and is found first, by our own script too
+    # when the real kernprof is installed later, it is found first, also by the drop-in's script
     (site / "kernprof.py").write_text("def main():\n    print('real')\n", encoding="utf-8")
     assert out(tmp_path, python.parent / "kernprof") == "real\n"
     assert pip(python, "uninstall", "-y", "spartito-dropin").returncode == 0
@@ -132,7 +133,7 @@ fib(10)
 
 
 def alone(place, source, *words, **variables):
-    """A program that imports line_profiler of the drop-in, started by nothing of ours."""
+    """Runs a program that imports line_profiler of the drop-in, without a command of Spartito."""
     (place / "script.py").write_text(source, encoding="utf-8")
     env = {**clean(), "PYTHONPATH": str(DROPIN), **variables}
     done = subprocess.run([sys.executable, "script.py", *words], cwd=place, capture_output=True, encoding="utf-8", env=env)
@@ -340,7 +341,8 @@ stripzeros = "yes"
 
 
 def test_functions_that_did_not_run(tmp_path):
-    """Of the script and of modules that -p names, and what --prof-imports adds for them; read by line_profiler."""
+    """Functions that did not run, in the script, in modules named by -p, and in modules added by --prof-imports, as line_profiler
+    reads them."""
     (tmp_path / "mod.py").write_text("from other import helper\nimport other\ndef ran(): return helper()\ndef idle(): pass\n")
     (tmp_path / "other.py").write_text("def helper():\n    return 1\ndef never(): pass\n")
     (tmp_path / "script.py").write_text("""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito-kernprof`: the files, the messages, the status and the program's world as kernprof has them."""
+"""`spartito-kernprof`: its files, messages, exit status and the program's environment equal kernprof's."""
 
 import json
 import os
@@ -58,7 +58,7 @@ PRINTED = "['a', '-l'] 90 3 9 [1, 2]\n"
 
 
 class Stats:
-    """Stands for LineStats, so that no line_profiler is needed."""
+    """Replaces LineStats, so that line_profiler is not needed."""
 
 
 class Loader(pickle.Unpickler):
@@ -94,7 +94,7 @@ def place(tmp_path):
 
 
 def left(place):
-    """What lies there now, hidden files too."""
+    """Names of the files there, hidden ones included."""
     return sorted(p.name for p in place.iterdir())
 
 
@@ -112,7 +112,7 @@ def test_lines_of_what_is_decorated(place):
 def test_the_same_hits_as_kernprof(place):
     pytest.importorskip("line_profiler")
     assert kernprof(place, "-l", "-o", "theirs", "script.py", module="kernprof").returncode == 0
-    # before Python 3.11 code objects do not know their class
+    # before Python 3.11 code objects do not contain the name of their class
     bare = {name.rpartition(".")[2]: lines for name, lines in HITS.items()}
     assert hits(place / "theirs") == (HITS if sys.version_info >= (3, 11) else bare)
 
@@ -356,8 +356,8 @@ def test_an_output_that_cannot_be_written_keeps_what_was_recorded(place):
     assert hits(place / "saved") == HITS
 
 
-def test_who_reads_what_is_printed_has_gone(place):
-    """`kernprof -lv quiet.py | head -1`: the file is written, nothing is left beside it, and nothing is said."""
+def test_reader_of_the_output_has_ended(place):
+    """`kernprof -lv quiet.py | head -1`: the results file is complete, and nothing else is written or printed."""
     (place / "quiet.py").write_text("@profile\ndef f():\n    return 1\nf()\n", encoding="utf-8")
     reading, writing = os.pipe()
     os.close(reading)
@@ -390,7 +390,7 @@ def test_help_and_version(place):
 
 
 def test_directories_are_named_by_p(place):
-    """One that can be imported as a package, one that cannot, and what is in them."""
+    """-p with a directory that is a package, with one that is not, and their modules."""
     (place / "pkg").mkdir()
     (place / "pkg/__init__.py").write_text("")
     (place / "pkg/mod.py").write_text("def one():\n    return 1\n")

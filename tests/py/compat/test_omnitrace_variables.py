@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The variables OMNITRACE_* and configuration files: how they are read, what they choose, and what is wrong with them."""
+"""The variables OMNITRACE_* and configuration files: how they are read, their effects, and error messages."""
 
 import json
 import re
@@ -144,7 +144,7 @@ def test_what_cannot_be_had_is_said_in_one_line_each():
     assert line.startswith("OMNITRACE_MEMORY_UNITS has no effect here")
     (line,) = notes(PROFIL="on")
     assert line == "OMNITRACE_PROFIL is no variable of Omnitrace and has no effect; did you mean OMNITRACE_PROFILE?"
-    # what is off asks for nothing
+    # settings that are off have no effect
     assert notes(USE_ROCTRACER="OFF", USE_SAMPLING="0") == []
 
 
@@ -177,7 +177,7 @@ def test_names_as_variables_have_them(tmp_path):
     assert out == tmp_path / "all/program"
     names = {re.sub(r"\d+", "N", p.name) for p in out.iterdir()}
     assert names == {"my-trip_count-N.txt", "my-metadata-N.json", "spartito"}
-    # again: the experiment is kept, the results are written anew
+    # in a second run the experiment is kept, and the results are replaced
     env["OMNITRACE_USE_PID"] = "off"
     for _ in range(2):
         assert run(tmp_path, "program.py", env=env).returncode == 0

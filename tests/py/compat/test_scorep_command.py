@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m scorep`: its options, and that the program it runs is the plain one."""
+"""`python -m scorep`: its options, and that the program runs unchanged."""
 
 import os
 import signal
@@ -159,7 +159,7 @@ def test_exit_status_signal_and_traceback(tmp_path):
     assert run(tmp_path, "killed.py").returncode == -signal.SIGTERM
     plain = subprocess.run([sys.executable, "raises.py"], cwd=tmp_path, capture_output=True, text=True)
     done = run(tmp_path, "raises.py")
-    # there an OSError of the program is taken for a script that cannot be opened
+    # Score-P's bindings take an OSError of the program for a script that cannot be opened; Spartito does not
     assert (done.returncode, done.stderr) == (1, plain.stderr)
     assert len(results(tmp_path)) == 3
     assert all((p / "profile.cubex").exists() for p in results(tmp_path))

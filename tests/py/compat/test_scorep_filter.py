@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Filter files of Score-P: how they are read, what is wrong with them, and that they leave out what they name."""
+"""Score-P's filter files: how they are read, their error messages, and the functions that they leave out."""
 
 import pytest
 from scorep_helpers import measured, program, results, run, visits
@@ -92,7 +92,7 @@ SCOREP_FILE_NAMES_END
     found = visits(measured(tmp_path, PROGRAM, env=env))
     assert found["__main__.Grid:rough"] == 3 and found["__main__:step"] == 6
     assert "__main__.Grid:smooth" not in found and "part:helper" not in found
-    # a name that is included does not bring back what the files leave out
+    # an included name does not bring back functions of an excluded file
     (tmp_path / "f").write_text(text.replace("SCOREP_REGION_NAMES_END", "INCLUDE part:helper\nSCOREP_REGION_NAMES_END"))
     assert "part:helper" not in visits(measured(tmp_path, PROGRAM, env=env))
 

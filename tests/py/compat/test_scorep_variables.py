@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The variables SCOREP_*: what each sets, and what is said about one that cannot be read."""
+"""The variables SCOREP_*: their effects, and messages for invalid values."""
 
 import pytest
 from scorep_helpers import configuration, measured, program, results, run
@@ -179,7 +179,7 @@ NO_VARIABLE = " is no variable of Score-P and has no effect"
         ({"SPARTITO_TRACE_MEMROY": "1G"},
          ["the variable SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?"]),
         ({"SPARTITO_XYZZY": "1"}, ["the variable SPARTITO_XYZZY is not known and not used"]),
-        # nothing is asked for, or not from the measurement
+        # settings that are off, or do not concern the measurement
         ({"SCOREP_MEMORY_RECORDING": "off", "SCOREP_PAGE_SIZE": "", "SCOREP_WRAPPER": "off", "SCOREP_ROOT": "/opt/scorep",
           "SCOREP_PYTHON_BINDINGS_INITIALISED": "true", "SPARTITO_TRACE": "0"}, []),
     ],
