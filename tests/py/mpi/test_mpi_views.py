@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report messages, waits and critical-path on four ranks whose events are known (tests/c/generator/rawgen_mpi.c): what is
-shown, what is said when a rank is missing, and what is refused. Waits of real programs: test_mpi_waits.py."""
+"""report messages, waits and critical-path on four ranks with known events (tests/c/generator/rawgen_mpi.c): the tables, messages
+about a missing rank, and refusals. For waits of real programs see test_mpi_waits.py."""
 
 import csv
 import io

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel that `spartito kernel install` makes: the ordinary one, in which nothing is measured until a cell asks."""
+"""The kernel installed by `spartito kernel install`: an ordinary kernel, which measures only where a cell requests it."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kernel(place):
-    # what a notebook's directory holds is not taken for the kernel's modules
+    # files in the notebook's directory do not replace modules of the kernel
     (place / "json.py").write_text("raise SystemExit('the wrong module')")
     (place / "result.py").write_text("raise SystemExit('the wrong module')")
     with notebook.Kernel(place, name="measured", specs=[place / "here" / "share" / "jupyter" / "kernels"]) as kernel:

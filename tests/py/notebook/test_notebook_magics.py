@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The magics beside %%spartito: several cells, results, defaults; help and what the Tab key offers."""
+"""The other magics: measuring several cells, results, defaults, help and completion."""
 
 import re
 import urllib.request
@@ -57,7 +57,7 @@ def test_showing_a_value_is_a_region_of_its_own(kernel):
     shown = kernel.ok("%%spartito\nSlow()")
     assert shown.result["text/plain"] == "slow"
     rows = {row["name"]: row["excl"] for row in model(shown).flat()}
-    # two clocks
+    # the two times come from two clocks
     assert rows["display"] > 0.99 * float(kernel.ok("Slow.took").value) and f"In[{shown.count}]:<module>" in rows
     assert not [name for name in rows if "__repr__" in name or name.endswith(":f")]
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_done_is_one_line(kernel, line, said):
 
 
 def test_workers_from_before_the_cell_are_named(kernel):
-    """They are kept by a pool, and are no children of the measured cell."""
+    """Workers of a pool started before the cell are not children of the cell: a message names them as missing."""
     work = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass"
     kernel.ok(work + "\nimport multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\npool.map(burn, [0]);")
     for seconds in (0.3, 0.001):
@@ -143,7 +143,7 @@ def test_workers_from_before_the_cell_are_named(kernel):
         assert said.startswith("spartito: 1 process of multiprocessing from before this cell worked for ")
         assert "not in the result" in said
     assert kernel.ok("%%spartito\nf(1);").stderr == ""
-    # a worker of dask is known by the name of the process alone
+    # a worker of dask is recognized by its process name only
     kernel.ok("import multiprocessing.process\n[worker] = multiprocessing.process._children\nworker.name = 'Dask Worker process'")
     assert kernel.ok("%%spartito\npool.map(burn, [0.3]);").stderr.startswith("spartito: 1 process of dask from before")
     kernel.ok("import sys, types\nsys.modules['ipyparallel'] = types.ModuleType('ipyparallel')")
@@ -164,7 +164,7 @@ def test_defaults_of_the_session(kernel):
     assert re.search(r"^trace +on +%spartito_config", shown, re.MULTILINE)
     cell = kernel.ok("%%spartito\nf(3)")
     assert model(cell).info()["traced"] and not [name for name in functions(cell) if name.endswith(":f")]
-    # one cell without one of them, or all
+    # one cell without one of the defaults, or without all
     assert not model(kernel.ok("%%spartito --no-trace\nf(3)")).info()["traced"]
     plain = kernel.ok("%%spartito --no-config\nf(3)")
     assert not model(plain).info()["traced"] and [name for name in functions(plain) if name.endswith(":f")]
