@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the viewer is told of a model made of anything. */
-#include "look.h"
+/* Checks the viewer's answers for a model of any data. */
+#include "check.h"
 
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ static void ask_all(const struct sp_viewed *v)
 	ask(v, "balance", &q);
 }
 
-void look_view(const struct sp_model *m)
+void check_view(const struct sp_model *m)
 {
 	struct sp_viewed v = {.m = m};
 	struct sp_against *against;

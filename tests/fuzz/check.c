@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "look.h"
+#include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 	return true;
 }
 
-/* One of n, or none. */
+/* an index below n, or SP_NONE */
 static bool is(uint32_t i, size_t n)
 {
 	return i < n || i == SP_NONE;
@@ -63,7 +63,7 @@ static bool known_wait(const struct sp_model *m, const struct sp_event *ev)
 	                                       : ev->u.pair.second <= SP_WAIT_NONE;
 }
 
-/* What an event refers to is in the model. */
+/* whether all objects that an event refers to are in the model */
 static bool known(const struct sp_model *m, const struct sp_event *ev)
 {
 	if (ev->kind <= SP_EVENT_INHERIT)
@@ -280,7 +280,7 @@ static void report(const struct sp_model *m, uint32_t location)
 	sp_view_close(&v);
 }
 
-/* Pieces of the critical path follow each other, and nobody waits longer than there is time. */
+/* Pieces of the critical path are contiguous, and no wait is longer than the run. */
 static void analyse(const struct sp_model *m)
 {
 	struct sp_messages x = {.m = NULL};
@@ -307,7 +307,7 @@ static void analyse(const struct sp_model *m)
 	sp_messages_free(&x);
 }
 
-void look_at(const struct sp_model *m)
+void check_model(const struct sp_model *m)
 {
 	struct sp_err e = {.code = 0};
 
@@ -323,5 +323,5 @@ void look_at(const struct sp_model *m)
 	if (m->n_locations)
 		report(m, 0);
 	analyse(m);
-	look_view(m);
+	check_view(m);
 }
