@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks and waits (run --waits): what each thread waited for, how often and how long, for which object, the lock's holder, and
-deadlocks."""
+"""Locks and waits (run --waits): each wait's count, time, object and call path, the lock's holder, and deadlocks."""
 
 import os
 import re

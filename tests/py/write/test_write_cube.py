@@ -41,7 +41,7 @@ else:
 """
 
 
-# : metrics that every file has; those of Score-P are all zero here
+#: metrics that every file has; those of Score-P are all zero here
 TIMES = ["visits", "time", "min_time", "max_time"]
 BYTES = ["bytes_put", "bytes_get", "io_bytes_read", "io_bytes_written"]
 

@@ -76,7 +76,7 @@ if pid == 0:
 os.waitpid(pid, 0)
 right(6)
 """
-# : categories of slices that are not calls of the program
+#: categories of slices that are not calls of the program
 NOT_CALLS = {"gil", "thread"}
 
 
