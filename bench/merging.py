@@ -68,11 +68,11 @@ def merge(python, directory):
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    said = p.stdout.read()
+    output = p.stdout.read()
     p.stdout.close()
     if p.returncode:
         sys.exit(f"spartito finalize {directory}: status {p.returncode}")
-    words = said.replace(",", "").split()
+    words = output.replace(",", "").split()
     return seconds, busy, sum(most.values()) / 1024, int(words[words.index("call") - 1])
 
 

@@ -101,8 +101,8 @@ def measure(python, work, rounds):
 def cost(what, magic, kind, took, promised=True):
     """took: {kind of cell: seconds}"""
     more = 1e3 * (took[kind] - took["plain"])
-    said = f"{what}, %%{magic}, ms more than the {1e3 * took['plain']:.1f} of a plain one"
-    return (said, f"{more:.1f}", "at most 10", more <= 10) if promised else (said, f"{more:.1f}", "", None)
+    title = f"{what}, %%{magic}, ms more than the {1e3 * took['plain']:.1f} of a plain one"
+    return (title, f"{more:.1f}", "at most 10", more <= 10) if promised else (title, f"{more:.1f}", "", None)
 
 
 def costs(what, took):

@@ -156,8 +156,8 @@ def measure(bench, work, quick):
 
 def beside(found, text):
     """The other viewers in parentheses: (SnakeViz 4.5, speedscope not here)."""
-    said = [f"{m.viewer} {text(m) or m.why}" for m in found if text(m) or m.why]
-    return f" ({'; '.join(said)})" if said else ""
+    texts = [f"{m.viewer} {text(m) or m.why}" for m in found if text(m) or m.why]
+    return f" ({'; '.join(texts)})" if texts else ""
 
 
 def opened(m):
@@ -215,9 +215,9 @@ def table(bench, work, measured):
             name = "**Spartito**" if m is found[0] else m.viewer
             cells = [opened(m) or m.why, memory(m), frames(m), searched(m)]
             yield f"| {what if m is found[0] else ''} | {name} | {' | '.join(cells)} |"
-    said = ", ".join(f"{name} {version}" for name, version in peers.version_of(bench, work).items())
+    versions = ", ".join(f"{name} {version}" for name, version in peers.version_of(bench, work).items())
     yield ""
-    yield f"Measured by `make bench`{', beside ' + said if said else ''}."
+    yield f"Measured by `make bench`{', beside ' + versions if versions else ''}."
 
 
 def put(path, lines):

@@ -90,10 +90,10 @@ def once(python, tool, program, work):
             if os.path.exists(result):
                 with open(result) as f:
                     return tuple(json.load(f))
-    told = f"{' '.join(words)}\n{p.stdout}{p.stderr}"
+    message = f"{' '.join(words)}\n{p.stdout}{p.stderr}"
     if not peer:
-        sys.exit(told)
-    print(told, file=sys.stderr, flush=True)
+        sys.exit(message)
+    print(message, file=sys.stderr, flush=True)
     return None
 
 

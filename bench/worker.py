@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """worker.py TOOL PROGRAM REPETITIONS: runs one program with one tool in this process and prints the shortest time.
 
-TOOL is none (no tool, or one that was started around this process), floor-HOOK, cProfile, yappi or viztracer."""
+TOOL is the word none (no tool, or one that was started around this process), floor-HOOK, cProfile, yappi or viztracer."""
 
 import os
 import sys

@@ -17,7 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = "docs/commands.md"  # all of its text is in code blocks
 API = "docs/api.md"  # docstrings, with lists of columns in one sentence
 CONTRACT = "src/view/contract.json"
-COMMENTED = ["include/*.h", "src/mpi/*.py", "tests/c/*.c", "tests/c/*.h", "tools/*.py"] + [
+COMMENTED = [
+    "include/*.h", "src/mpi/*.py", "tools/*.py", "examples/*.py", "examples/*.c", "examples/*.h", "bench/*.py", "bench/*.c"
+] + [f"tests/*.{suffix}" for suffix in ("py", "c", "h", "cpp")] + [
     f"src/{folder}/*.{suffix}"
     for folder in (
         "analyse", "base", "format", "hook", "inject", "model", "mpi", "reader", "record", "sample", "view", "write"
@@ -37,7 +39,7 @@ WORDS = {
     r"(is|are|was|were|be|been) told|told apart|tells? apart": "reported, known, distinguished",
     r"says of itself": "reports",
     r"what it says|what they say": "name the thing",
-    r"(is|are|has|have) none": "unavailable, no …",
+    r"(is|are|has|have) (?-i:none)": "unavailable, no …",  # not None of Python
     r"set aside": "suspend",
     r"of (its|their) own": "dedicated, separate",
     r"switch(es|ed)? (on|off)": "enable, disable",
@@ -116,11 +118,14 @@ def in_contract(text):
 
 
 def comments(name, text):
-    """(line, text) of each comment and docstring of a source file."""
+    """(line, text) of each comment and docstring of a source file. A string is a docstring if it begins a statement."""
     if name.endswith(".py"):
+        begins = True
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.endswith('"""')):
+            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and begins and token.string.endswith('"""')):
                 yield token.start[0], token.string
+            if token.type not in (tokenize.COMMENT, tokenize.NL):
+                begins = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     else:
         for found in re.finditer(r"/\*.*?\*/|(?<![:\"'])//[^\n]*", text, re.S):
             yield text.count("\n", 0, found.start()) + 1, found[0]

@@ -254,8 +254,8 @@ class Case:
         except _analyse.Error:
             pass
         for verb in self.verbs:
-            said = io.StringIO()
-            sys.stdout, sys.stderr, keep = io.TextIOWrapper(io.BytesIO(), "utf-8"), said, sys.stderr
+            output = io.StringIO()
+            sys.stdout, sys.stderr, keep = io.TextIOWrapper(io.BytesIO(), "utf-8"), output, sys.stderr
             try:
                 status = main(verb.split())
             except BaseException:
@@ -263,8 +263,8 @@ class Case:
                 print(f"spartito {verb}", file=sys.stderr)
                 raise
             sys.stderr = keep
-            if status not in (0, 1, 2, 4) or (status in (1, 2) and said.getvalue().count("\n") < 1):
-                raise AssertionError(f"spartito {verb}: status {status}, {said.getvalue()!r}")
+            if status not in (0, 1, 2, 4) or (status in (1, 2) and output.getvalue().count("\n") < 1):
+                raise AssertionError(f"spartito {verb}: status {status}, {output.getvalue()!r}")
 
 
 def run(case, place, log):

@@ -169,7 +169,7 @@ def test_memory(tmp_path, library, malloc):
 def test_memory_sampled(tmp_path, library):
     model = everything(tmp_path, library, "--memory-sample", "64K", malloc="pymalloc")
     size = sum(numbers(model, "large", a)[1] for a in ("malloc", "mmap"))
-    assert abs(size / (60 << 20) - 1) < 0.1  # 60 arrays of 1 MiB: 960 samples; a MiB has none with a probability of 1e-7
+    assert abs(size / (60 << 20) - 1) < 0.1  # 60 arrays of 1 MiB: 960 samples; a MiB is without a sample with a probability of 1e-7
     assert {p["sample"] for p in model.memory()["processes"]} == {64 << 10}
 
 

@@ -83,7 +83,7 @@ def test_ranks_have_the_numbers_that_rank_takes():
 
 
 @pytest.mark.parametrize(
-    ("options", "experiment", "said"),
+    ("options", "experiment", "message"),
     [
         ([], "alone", "balance compares ranks, processes or threads, and this experiment has only one thread"),
         (["--sort", "incl"], "program", "--sort is not for the report balance; it is for flat or tree"),
@@ -92,6 +92,6 @@ def test_ranks_have_the_numbers_that_rank_takes():
         (["--depth", "3"], "program", "--depth is not for the report balance"),
     ],
 )
-def test_what_does_not_go(spartito, made, options, experiment, said):
+def test_what_does_not_go(spartito, made, options, experiment, message):
     done = run(spartito, "report", "balance", *options, made / experiment)
-    assert done.returncode != 0 and said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode != 0 and message in done.stderr and len(done.stderr.splitlines()) == 1

@@ -169,6 +169,6 @@ def test_what_nothing_was_collected_of_has_no_column():
     assert "gil" in columns(400, True)
 
 
-def test_memory_alone_is_told_with_callees_too():
+def test_memory_alone_is_reported_with_callees_too():
     titles = columns(400, False)
     assert {"self peak_bytes", "total peak_bytes"} <= set(titles) and "self" not in titles

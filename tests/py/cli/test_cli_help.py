@@ -97,7 +97,7 @@ def test_the_newest_experiment_is_taken(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["rnu"], "unknown command 'rnu'; did you mean run?"),
         (["nosuch"], "unknown command 'nosuch'; to measure a program of that name: spartito run -- nosuch"),
@@ -120,10 +120,10 @@ def test_the_newest_experiment_is_taken(spartito, tmp_path):
         (["doctor", "x"], "'x' is no process id"),
     ],
 )
-def test_mistakes(spartito, tmp_path, words, said):
+def test_mistakes(spartito, tmp_path, words, message):
     done = run(spartito, *words, cwd=tmp_path)
     assert done.returncode == 2
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 

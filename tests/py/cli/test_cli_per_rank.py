@@ -88,7 +88,7 @@ def test_default_directory(forks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "words, message",
     [
         (["--per-rank", "--to", "otf2"], "--per-rank: otf2 keeps processes apart already"),
         (["--per-rank", "--to", "pstats,tau"], "--per-rank: tau keeps processes apart already"),
@@ -99,11 +99,11 @@ def test_default_directory(forks, tmp_path):
         (["--per-rank"], "no format given"),
     ],
 )
-def test_refused_in_one_line(forks, tmp_path, monkeypatch, words, said):
+def test_refused_in_one_line(forks, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     done = spartito("convert", forks, *words)
     assert done.returncode != 0 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 

@@ -191,7 +191,7 @@ def test_convert(spartito, made, tmp_path):
 
 def test_convert_refuses(spartito, made, tmp_path):
     (tmp_path / "there").mkdir()
-    for words, said in (
+    for words, message in (
         ([made / "profile", "--to", "speedscope", "-o", tmp_path / "there"], "is a directory"),
         ([made / "profile", "--to", "folded", "-o", tmp_path / "no" / "x"], "No such file"),
         ([made / "profile", "--to", "folded", "--process", "7"], "--process 7"),
@@ -201,7 +201,7 @@ def test_convert_refuses(spartito, made, tmp_path):
     ):
         done = run(spartito, "convert", *words)
         assert done.returncode in (1, 2) and done.stdout == ""
-        assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["there"]
 
 
@@ -230,7 +230,7 @@ def test_newer_and_damaged_experiments(spartito, made, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_killed_program_is_said_to_be_one(spartito, tmp_path):
+def test_a_killed_program_is_reported(spartito, tmp_path):
     code = "def leaf(): pass\nfor i in range(1000): leaf()\nimport os; os.kill(os.getpid(), 9)"
     assert run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", code, cwd=tmp_path).returncode == -9
     for words in (["report", "--limit", "0"], ["info"], ["convert", "--to", "folded"]):
@@ -241,7 +241,7 @@ def test_a_killed_program_is_said_to_be_one(spartito, tmp_path):
     assert [row["visits"] for row in found["rows"]] == [1000]
 
 
-def test_losses_are_said(spartito, tmp_path):
+def test_losses_are_reported(spartito, tmp_path):
     (tmp_path / "program.py").write_text("def leaf(): pass\nfor i in range(300000): leaf()")
     words = ["--trace", "--trace-memory", "256K", "--when-full", "stop", "-o", "x"]
     done = run(spartito, "run", *words, "--", "program.py", cwd=tmp_path)
@@ -301,13 +301,13 @@ def interrupt_conversion(spartito, tmp_path, count):
             assert time.monotonic() < end
             time.sleep(0.005)
         p.send_signal(signal.SIGINT)
-        said = p.communicate(timeout=200)[1]
+        message = p.communicate(timeout=200)[1]
     if (tmp_path / "y.json").exists():  # complete: the file was written before the signal
         json.loads((tmp_path / "y.json").read_bytes())
         (tmp_path / "y.json").unlink()
         return None
     assert sorted(q.name for q in tmp_path.iterdir()) == before
-    return p.returncode, said
+    return p.returncode, message
 
 
 def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
@@ -333,11 +333,11 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     assert not doctor._without("libotf2") and not doctor._without("zstd")
     monkeypatch.setattr(doctor, "_without", lambda library: True)
     doctor.main({}, [])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for package in ("libotf2-trace-dev", "libzstd-dev"):
-        assert f"(apt install {package}, then build it again)" in said
-    assert f"spartito html are unavailable ({page.GET})" in said
-    assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
+        assert f"(apt install {package}, then build it again)" in output
+    assert f"spartito html are unavailable ({page.GET})" in output
+    assert "not in this build, see libotf2" in output and "ok   format otf2" not in output
 
 
 def test_doctor_finds_a_tool_that_is_part_of_another(monkeypatch, tmp_path):

@@ -61,7 +61,7 @@ def test_the_same_twice_is_alike():
 
 
 @pytest.mark.parametrize(
-    ("options", "said", "tail"),
+    ("options", "message", "tail"),
     [
         (["--trace"], "--trace", ""),
         (["--depth", "5"], "--depth 5", CALLERS),
@@ -75,9 +75,9 @@ def test_the_same_twice_is_alike():
         (["--gil"], "--gil", ""),
     ],
 )
-def test_options(options, said, tail):
-    assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {said}, A without{tail}"]
-    assert unlike(recorded(*options), recorded()) == [f"A was recorded with {said}, B without{tail}"]
+def test_options(options, message, tail):
+    assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {message}, A without{tail}"]
+    assert unlike(recorded(*options), recorded()) == [f"A was recorded with {message}, B without{tail}"]
     assert headline(recorded(), recorded(*options)) == "not recorded alike"
     assert conditions.chosen_alike(sides(recorded(), recorded(*options))) is (tail == "")
 
@@ -98,10 +98,10 @@ def test_both_have_options_of_their_own():
 
 def test_c_calls():
     """In some versions of Python, C calls need another hook."""
-    said = unlike(recorded(), recorded("--c-calls"))
-    assert said[0] == f"B was recorded with --c-calls, A without{CALLERS}"
+    messages = unlike(recorded(), recorded("--c-calls"))
+    assert messages[0] == f"B was recorded with --c-calls, A without{CALLERS}"
     hooks = [one[1]["processes"][0]["meta"]["hook"] for one in (recorded(), recorded("--c-calls"))]
-    assert said[1:] == ([] if hooks[0] == hooks[1] else [f"the hooks differ: A: {hooks[0]}; B: {hooks[1]}"])
+    assert messages[1:] == ([] if hooks[0] == hooks[1] else [f"the hooks differ: A: {hooks[0]}; B: {hooks[1]}"])
 
 
 def test_repeated_runs_that_are_not_alike():
@@ -127,8 +127,8 @@ def test_patterns_of_cells_are_those_that_were_typed():
     ]
     chosen = cell(7, filter=["-*", "+" + cellpatterns.pattern(".", "In[7]"), "-" + cellpatterns.pattern("In[2]:f", "In[7]")])
     assert unlike(cell(3), chosen) == [f"B was recorded with --include ., --exclude 'In[2]:f', A without{CALLERS}"]
-    (said,) = unlike((recorded("--gil")[0], recorded("--gil")[1]), cell(3))
-    assert "--exclude" not in said and "--gil" in said
+    (message,) = unlike((recorded("--gil")[0], recorded("--gil")[1]), cell(3))
+    assert "--exclude" not in message and "--gil" in message
 
 
 def test_machines_and_shapes():
@@ -161,10 +161,10 @@ def test_costs():
     assert cost.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
     less = Model(recorded()[0], compensate=True).info()
     assert cost.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["busy"] + taken))
-    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
-    assert said.startswith("measuring took about ") and said.endswith("which is in the times; --compensate takes it out")
-    assert f"of A, {said.split('about ')[1].split(' of A')[0]} of B" in said
-    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
-    assert said.endswith("which has been taken out of the times")
+    (message,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
+    assert message.startswith("measuring took about ") and message.endswith("which is in the times; --compensate takes it out")
+    assert f"of A, {message.split('about ')[1].split(' of A')[0]} of B" in message
+    (message,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
+    assert message.endswith("which has been taken out of the times")
     nothing = recorded("--exclude", "*")
     assert conditions.costs([("A", [nothing]), ("B", [nothing])], False) == []

@@ -217,12 +217,12 @@ def test_what_a_single_run_a_side_can_tell(before, after, what):
 
 
 def test_as_often_as_before_holds_of_all_runs():
-    def told(*sides):
+    def text_of(*sides):
         return sentence(entry(*sides), 1, namer([]), "slower").rsplit(", ", 1)[1]
 
-    assert told(side(1), side(2)) == "called 60 times as before"
-    assert told(side(1), side(2, 181 / 3, 3**-0.5)) == "called about 60 times on both sides"  # 61, 60, 60
-    assert told(side(1), side(2, 62)) == "called 62 times instead of 60"
+    assert text_of(side(1), side(2)) == "called 60 times as before"
+    assert text_of(side(1), side(2, 181 / 3, 3**-0.5)) == "called about 60 times on both sides"  # 61, 60, 60
+    assert text_of(side(1), side(2, 62)) == "called 62 times instead of 60"
 
 
 def test_spread_is_shown_of_repeated_runs_alone(spartito):
@@ -272,22 +272,22 @@ def test_calls_have_no_noise(spartito, tmp_path):
     assert [rows[f"__main__:{name}"]["what"] for name in ("steady", "unsteady")] == [["noise"], ["noise"]]
     assert [side["visits_std"] for side in rows["__main__:steady"]["sides"]] == [0, 0]
     assert [side["visits_std"] for side in rows["__main__:unsteady"]["sides"]] == [0, pytest.approx(8**0.5)]
-    said = [note for note in found["notes"] if "in every run" in note]
-    assert said == ["__main__:steady was called 5 times instead of 3 in every run, though its time is within the noise"]
+    messages = [note for note in found["notes"] if "in every run" in note]
+    assert messages == ["__main__:steady was called 5 times instead of 3 in every run, though its time is within the noise"]
 
 
 def test_status_for_ci(spartito):
     a, b = experiments()
     done = run(spartito, "diff", a, b, "--fail-above", "5%")
     assert done.returncode == 3
-    said = done.stderr.splitlines()
+    messages = done.stderr.splitlines()
     # on a busy machine many functions are slower: further ones are only counted
-    assert all(line.startswith("spartito diff: ") for line in said), said
-    assert all(line.endswith(("above 5 %", "--json lists all")) for line in said[:-1]), said
-    assert said[-1].startswith("spartito diff: with one run on a side it is not known what of this is noise")
-    assert any(line.startswith("spartito diff: everything took ") for line in said)
-    assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
-    assert not any("fresh" in line for line in said)  # a new function has no earlier time
+    assert all(line.startswith("spartito diff: ") for line in messages), messages
+    assert all(line.endswith(("above 5 %", "--json lists all")) for line in messages[:-1]), messages
+    assert messages[-1].startswith("spartito diff: with one run on a side it is not known what of this is noise")
+    assert any(line.startswith("spartito diff: everything took ") for line in messages)
+    assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in messages)
+    assert not any("fresh" in line for line in messages)  # a new function has no earlier time
     assert run(spartito, "diff", a, *copies(0, 1), "--fail-above", "0").returncode == 0
     assert run(spartito, "diff", b, a, "--fail-above", "5", "--match", "slow").returncode == 0
     # not judged: functions below the share, and differences that are not significant
@@ -300,10 +300,10 @@ def test_status_for_ci(spartito):
     (before, _), (change,) = found["all"]["sides"], found["all"]["changes"]
     assert change["margin"] == pytest.approx(2.7764451051977987 * 3 * change["excl"] * (2 / 9) ** 0.5)
     assert done.returncode == 0 and found["exceeded"] == []
-    (said,) = found["undecided"]
-    assert done.stderr == f"spartito diff: {said}\n"
+    (text,) = found["undecided"]
+    assert done.stderr == f"spartito diff: {text}\n"
     much = (change["excl"] + change["margin"]) / before["excl"]
-    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in total; " in said
+    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in total; " in text
     assert f"(±{100 * change['margin'] / before['excl']:.0f} %), which is within the noise" in found["notes"][0]
     quiet = run(spartito, "diff", a, c, "--with", *copies(0, 4)[2:], "--fail-above", "5%")  # the same time in all runs
     assert (quiet.returncode, quiet.stderr) == (0, "")
@@ -319,7 +319,7 @@ def test_one_run_twice_on_a_side(spartito):
     assert done.stderr == f"spartito diff: {a} is in A and in B: the change looks smaller than it is\n"
 
 
-def test_call_paths_of_recursion_are_told_apart(spartito, tmp_path):
+def test_call_paths_of_recursion_are_distinguished(spartito, tmp_path):
     program = "def fall(n): n and fall(n - 1)\ndef even(n): return n and odd(n - 1)\ndef odd(n): return n and even(n - 1)\n"
     (tmp_path / "prog.py").write_text(program + "fall(60); even(41)\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
@@ -382,9 +382,9 @@ def test_incomplete_experiments_do_not_pass(spartito, tmp_path):
     assert run(spartito, "diff", a, broken).returncode == 0
     done = run(spartito, "diff", a, broken, "--fail-above", "500%")
     assert done.returncode == 4
-    damage, said = done.stderr.splitlines()
+    damage, message = done.stderr.splitlines()
     assert "damaged: " in damage and "other.raw" in damage
-    assert said.startswith(f"spartito diff: --fail-above: {broken} lacks time that was spent")
+    assert message.startswith(f"spartito diff: --fail-above: {broken} lacks time that was spent")
     done = run(spartito, "diff", broken, a, "--fail-above", "500%", "--json")
     assert done.returncode == 4 and json.loads(done.stdout)["incomplete"] == [str(broken)]
     assert damage.startswith(f"spartito: {broken}: damaged: ")
@@ -403,9 +403,9 @@ def test_a_run_that_was_not_done_does_not_pass(spartito, tmp_path):
         (program,) = Model(str(tmp_path / "x")).info()["processes"]
         os.kill(program["pid"], signal.SIGKILL)
     assert done.returncode == 4
-    still, said = done.stderr.splitlines()
+    still, message = done.stderr.splitlines()
     assert still.startswith(f"spartito: {tmp_path / 'x'}: process {program['pid']} on ") and " still runs" in still
-    assert said == f"spartito diff: --fail-above: {tmp_path / 'x'} still runs, so nothing follows from its times"
+    assert message == f"spartito diff: --fail-above: {tmp_path / 'x'} still runs, so nothing follows from its times"
     done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
     assert done.returncode == 4 and "was ended before it was done, so nothing follows" in done.stderr
 
@@ -423,7 +423,7 @@ def test_what_cannot_be_compared(spartito, tmp_path):
     raw.write_bytes(raw.read_bytes()[:100])
     (tmp_path / "file").write_text("no directory")
     (tmp_path / "link").symlink_to(a)
-    for place, said in (
+    for place, message in (
         ("none", "none: there is no such experiment"),
         ("file", "file is not the directory of an experiment"),
         ("bare", "bare: not an experiment: there is no directory raw in it"),
@@ -440,11 +440,11 @@ def test_what_cannot_be_compared(spartito, tmp_path):
             ["view", "--no-browser", "--compare", there, a],
         ):
             done = run(spartito, *words)
-            assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
+            assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
             assert done.stdout == "" and not (tmp_path / "page.html").exists()
 
 
-def test_damage_is_said_with_the_run_that_it_is_in(spartito, tmp_path):
+def test_damage_is_reported_with_its_run(spartito, tmp_path):
     a, b = experiments()
     shutil.copytree(b, tmp_path / "broken")
     (tmp_path / "broken" / "raw" / "other.raw").write_bytes(b"SPARTITO")
@@ -464,7 +464,7 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         ([], 2, "two experiments or more are compared: spartito diff A B"),
         (["A"], 2, "two experiments or more are compared"),
@@ -480,8 +480,8 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
         (["A", "B", "--sort", "time"], 2, "--sort: 'time' is not one of change, total"),
     ],
 )
-def test_mistakes(spartito, words, status, said):
+def test_mistakes(spartito, words, status, message):
     places = dict(zip("AB", map(str, experiments())))
     done = run(spartito, "diff", *(places.get(w, w) for w in words))
-    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert done.stdout == ""

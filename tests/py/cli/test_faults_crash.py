@@ -86,8 +86,8 @@ def test_killed_from_outside(tmp_path, spartito, hook, threads):
     assert process["end"] == "abrupt"
     report = subprocess.run([*spartito, "report", str(tmp_path / "x")], capture_output=True, text=True)
     assert report.returncode == 0
-    said = (report.stdout + report.stderr).lower()
-    assert any(word in said for word in ("kill", "abrupt", "did not end")), said
+    message = (report.stdout + report.stderr).lower()
+    assert any(word in message for word in ("kill", "abrupt", "did not end")), message
 
 
 def test_launcher_killed_program_goes_on(tmp_path, spartito):

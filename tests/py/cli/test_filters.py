@@ -55,9 +55,9 @@ MINE = {"__main__:<module>", "__main__:Solver", "__main__:Solver.step", "__main_
     ("pkg.__main__:*", ("-m", "pkg"), MINE),
 ])
 def test_a_script_matches_by_its_module_name(recorded, pattern, program, found):
-    names, said = recorded("--include", pattern, program=program)
+    names, message = recorded("--include", pattern, program=program)
     # a function made by exec() in the script has the module __main__, but no file
-    assert names - {"__main__:made", "pkg:<module>"} == found and bool(said) == (not found)
+    assert names - {"__main__:made", "pkg:<module>"} == found and bool(message) == (not found)
 
 
 @pytest.mark.parametrize("program, more", [(("solver.py",), set()), (("-c", SCRIPT), {"__main__:made"})], ids=["file", "-c"])
@@ -66,15 +66,15 @@ def test_only_mine_leaves_generated_code_out(recorded, program, more):
 
 
 def test_an_include_that_matches_nothing_is_named(recorded):
-    names, said = recorded("--include", "Solvr", "--include", "nothing:*")
+    names, message = recorded("--include", "Solvr", "--include", "nothing:*")
     assert names == set()
-    assert said == ("spartito: --include 'Solvr': no recorded function matches it; did you mean Solver or Solver.step?\n"
+    assert message == ("spartito: --include 'Solvr': no recorded function matches it; did you mean Solver or Solver.step?\n"
                     "spartito: --include 'nothing:*': no recorded function matches it\n")
 
 
 def test_an_include_of_the_scripts_module_is_suggested(recorded):
-    names, said = recorded("--include", "solvr:Solver.step")
-    assert (names, said) == (set(), "spartito: --include 'solvr:Solver.step': no recorded function matches it; "
+    names, message = recorded("--include", "solvr:Solver.step")
+    assert (names, message) == (set(), "spartito: --include 'solvr:Solver.step': no recorded function matches it; "
                                     "did you mean solver:Solver.step or solver:Solver or Solver.step?\n")
 
 

@@ -151,7 +151,7 @@ def test_samples_are_events_in_every_verb(spartito, tmp_path):
         assert done.returncode == 1 and "the format chrome needs the trace" in done.stderr
 
 
-def test_patterns_of_lines_that_took_nothing_are_told(spartito, tmp_path):
+def test_patterns_of_lines_without_match_are_reported(spartito, tmp_path):
     collect(spartito, tmp_path, "--lines", "f", "--lines", "nothing")
     done = run(spartito, "finalize", "x", cwd=tmp_path)
     assert "--lines 'nothing': no function that ran matches it" in done.stderr and "--lines 'f'" not in done.stderr
@@ -161,7 +161,7 @@ def test_bad_input_is_one_line(spartito, tmp_path):
     collect(spartito, tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
-    for words, status, told in [
+    for words, status, message in [
         ([], 2, "spartito finalize: no experiment given: spartito finalize DIR"),
         ([""], 2, "spartito finalize: the name of the experiment is empty"),
         (["none"], 1, "spartito: none: there is no such experiment"),
@@ -172,7 +172,7 @@ def test_bad_input_is_one_line(spartito, tmp_path):
     ]:
         done = run(spartito, "finalize", "-q", *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (status, ""), done.stderr
-        assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
+        assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
     # an error in one experiment does not stop the others
     done = run(spartito, "finalize", "none", "x", cwd=tmp_path)
     assert done.returncode == 1 and "none: there is no such experiment\n" in done.stderr and "self time" in done.stderr
@@ -316,7 +316,7 @@ def test_another_build_of_the_object_changes_nothing(spartito, moved, tmp_path):
     ],
     ids=["cut", "number", "version", "escape", "more", "empty"],
 )
-def test_a_damaged_file_of_symbols_is_told(spartito, moved, damage, line):
+def test_a_damaged_file_of_symbols_is_reported(spartito, moved, damage, line):
     _, directory = moved
     file = directory / "symbols"
     file.write_text(damage(file.read_text()))
@@ -328,7 +328,7 @@ def test_a_damaged_file_of_symbols_is_told(spartito, moved, damage, line):
         assert "symbols: damaged in line " in done.stderr
 
 
-def test_each_changed_bit_of_symbols_is_told(moved):
+def test_each_changed_bit_of_symbols_is_reported(moved):
     _, directory = moved
     file = directory / "symbols"
     whole, dice = file.read_bytes(), random.Random(2)

@@ -155,7 +155,7 @@ def test_without_graphviz(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         ([], 2, "no file given: -o FILE (.svg, .png, .pdf or .dot)"),
         (["-o", "g.gif"], 2, "-o g.gif: a graph ends in .svg, .png, .pdf or .dot"),
@@ -168,9 +168,9 @@ def test_without_graphviz(spartito, tmp_path):
         (["-o", "none/g.dot"], 1, "none/g.dot: No such file or directory"),
     ],
 )
-def test_mistakes(spartito, tmp_path, words, status, said):
+def test_mistakes(spartito, tmp_path, words, status, message):
     done = run(spartito, "plot", "--kind", "graph", str(written.experiment()), *words, cwd=tmp_path)
-    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
 
 

@@ -118,15 +118,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("words, status, told", WRONG, ids=lambda v: v[0] + v[1][:9] if isinstance(v, list) else "")
-def test_what_cannot_be_is_one_line(measured, tmp_path, words, status, told):
+@pytest.mark.parametrize("words, status, message", WRONG, ids=lambda v: v[0] + v[1][:9] if isinstance(v, list) else "")
+def test_what_cannot_be_is_one_line(measured, tmp_path, words, status, message):
     shutil.copytree(measured / "x", tmp_path / "x")
     (tmp_path / "empty" / "raw").mkdir(parents=True)
     shutil.copy(measured / "x" / "experiment.json", tmp_path / "empty")
     command = [sys.executable, "-m", "spartito", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=200)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1), done.stderr
-    assert told in done.stderr
+    assert message in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["empty", "x"]
 
 
@@ -141,8 +141,8 @@ def test_a_directory_that_several_write_is_one_of_theirs(measured, tmp_path):
     for kind in (["--to", "otf2"], ["--to", "text", "--per-rank"]):
         command = [sys.executable, "-m", "spartito", "convert", "x", *kind, "-o", "out"]
         each = [subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1, text=True) for _ in range(4)]
-        said = [p.communicate()[1] for p in each]
-        for p, text in zip(each, said):
+        messages = [p.communicate()[1] for p in each]
+        for p, text in zip(each, messages):
             assert p.returncode == 0 or (text.count("\n") == 1 and "out" in text and "exists" in text), text
         assert [p.returncode for p in each].count(0) == 1
         assert sorted(os.listdir(tmp_path)) == ["out", "x"]
@@ -168,13 +168,13 @@ def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
     shutil.copytree(measured / "x", tmp_path / "unknown")
     (tmp_path / "unknown" / "experiment.json").write_text("{")
     shutil.copytree(measured / "x", tmp_path / "whole")
-    told = {"whole": "", "killed": "ended by signal 9", "lost": "trace events not recorded", "damaged": "damaged: raw/",
+    messages = {"whole": "", "killed": "ended by signal 9", "lost": "trace events not recorded", "damaged": "damaged: raw/",
             "unknown": "experiment.json is damaged"}  # fmt: skip
-    for name, text in told.items():
+    for name, text in messages.items():
         expected = 0 if name in ("whole", "killed") else 4
         for words in (["report", name], ["report", "--json", name], ["convert", name, "--to", "text", "-o", "out"]):
-            status, said = status_of(tmp_path, words)
-            assert (status, text in said) == (expected, True), (words, said)
+            status, message = status_of(tmp_path, words)
+            assert (status, text in message) == (expected, True), (words, message)
 
 
 def outcome(directory, tmp_path):
@@ -237,7 +237,7 @@ def test_finalize_gives_checksums(spartito, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["", "compressed", "killed"])
-def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
+def test_each_changed_bit_is_reported(spartito, measured, tmp_path, kind):
     """Every changed bit is reported, except in fields of the writer and in reserved space."""
     if kind == "killed":
         program = PROGRAM + ENDS["killed"]
@@ -249,7 +249,7 @@ def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
         compress(str(directory))
     (raw,) = directory.glob("raw/*.raw")
     whole = raw.read_bytes()
-    problems, said = outcome(directory, tmp_path)
+    problems, reports = outcome(directory, tmp_path)
     assert problems == []
     dice = random.Random(17)
     used = [at for at, byte in enumerate(whole) if byte]
@@ -259,8 +259,8 @@ def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
         data = bytearray(whole)
         data[at] ^= 1 << dice.randrange(8)
         raw.write_bytes(data)
-        told, now = outcome(directory, tmp_path)
-        if not told and now != said:
+        new_problems, now = outcome(directory, tmp_path)
+        if not new_problems and now != reports:
             silent.append(hex(at))
     assert silent == []
 
@@ -273,7 +273,7 @@ OBEYED = [b"\x1b]0", b"\x1bP", b"\x07", b"\x1b[31mroom", b"\x1b[2J", "\x9b".enco
 
 
 @pytest.mark.parametrize("where", ["pipe", "terminal"])
-def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
+def test_a_terminal_gets_no_control_characters(spartito, measured, tmp_path, where):
     """Names of functions, files and hosts, and messages, may contain control characters: a terminal must not get them."""
     shutil.copytree(measured / "x", tmp_path / "x")
     (raw,) = (tmp_path / "x").glob("raw/*.raw")
@@ -287,9 +287,9 @@ def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
         words = [*spartito, *command.split(), "x"]
         if where == "terminal":
             with on_terminal(words, cwd=tmp_path) as (_, terminal):
-                said = terminal.rest()
+                output = terminal.rest()
         else:
             done = subprocess.run(words, cwd=tmp_path, capture_output=True)
-            said = done.stdout + done.stderr
-        assert b"Traceback" not in said and len(said) > 50, command
-        assert not any(text in said for text in OBEYED), (command, said)
+            output = done.stdout + done.stderr
+        assert b"Traceback" not in output and len(output) > 50, command
+        assert not any(text in output for text in OBEYED), (command, output)

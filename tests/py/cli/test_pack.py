@@ -106,7 +106,7 @@ def test_names_of_compiled_functions_go_along(spartito, extension, tmp_path):  #
     assert compiled_functions(spartito, tmp_path / "y") == before
 
 
-def test_what_is_no_file_is_left_out_and_told(spartito, measured, tmp_path):
+def test_other_than_files_are_left_out_and_reported(spartito, measured, tmp_path):
     directory = shutil.copytree(measured / "x", tmp_path / "x")
     (directory / "link").symlink_to("/etc/passwd")
     (directory / "above").symlink_to("..")
@@ -129,7 +129,7 @@ def test_bad_input_is_one_line(spartito, measured, packed, tmp_path):
     (tmp_path / "taken").mkdir()
     shutil.copytree(measured / "x", tmp_path / "run")
     (tmp_path / "empty").mkdir()
-    for words, status, told in [
+    for words, status, message in [
         (["pack"], 2, "spartito pack: no experiment given: spartito pack DIR"),
         (["pack", "none"], 1, "spartito: none: there is no such experiment"),
         (["pack", "empty"], 1, "spartito: empty: not an experiment: there is no directory raw in it"),
@@ -149,7 +149,7 @@ def test_bad_input_is_one_line(spartito, measured, packed, tmp_path):
         before = sorted(os.listdir(tmp_path))
         done = run(spartito, *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (status, ""), words
-        assert done.stderr.startswith(told) and done.stderr.count("\n") == 1, (words, done.stderr)
+        assert done.stderr.startswith(message) and done.stderr.count("\n") == 1, (words, done.stderr)
         assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -204,10 +204,10 @@ def refused(capsys, path, tmp_path):
 
     (tmp_path / "into").mkdir(exist_ok=True)
     status = main(["unpack", str(path), "-o", str(tmp_path / "into" / "y")])
-    said = capsys.readouterr()
-    assert status == 1 and said.out == "" and said.err.count("\n") == 1, said.err
+    output = capsys.readouterr()
+    assert status == 1 and output.out == "" and output.err.count("\n") == 1, output.err
     assert os.listdir(tmp_path / "into") == []
-    return said.err
+    return output.err
 
 
 def test_cut_files(capsys, packed, tmp_path):
@@ -274,7 +274,7 @@ def pax(name):
 
 
 @pytest.mark.parametrize(
-    "tar, count, total, told",
+    "tar, count, total, message",
     [
         (archive(GOOD, ("../evil", b"")), 2, 5, "refused: '../evil' leads out of it"),
         (archive(GOOD, ("raw/../../evil", b"")), 2, 5, "leads out of it"),
@@ -318,9 +318,9 @@ def pax(name):
         (os.urandom(4096), 1, 5, "the archive in it is no tar file"),
     ],
 )
-def test_harmful_archives(capsys, tmp_path, tar, count, total, told):
+def test_harmful_archives(capsys, tmp_path, tar, count, total, message):
     (tmp_path / "x.spartito").write_bytes(made(tar, count, total))
-    assert told in refused(capsys, tmp_path / "x.spartito", tmp_path)
+    assert message in refused(capsys, tmp_path / "x.spartito", tmp_path)
     assert not (tmp_path / "evil").exists()
 
 
@@ -370,10 +370,10 @@ def taken_or_refused(capsys, path, into):
     from spartito.cli.main import main
 
     status = main(["unpack", str(path), "-o", str(into / "y")])
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert sorted(os.listdir(into.parent)) == sorted([path.name, into.name]) and not os.path.exists("/tmp/evil")
     if status:
-        assert status == 1 and said.out == "" and said.err.count("\n") == 1 and os.listdir(into) == [], said.err
+        assert status == 1 and output.out == "" and output.err.count("\n") == 1 and os.listdir(into) == [], output.err
         return {}
     found = files(into / "y")
     assert not any(p.is_symlink() or not (p.is_file() or p.is_dir()) for p in into.rglob("*"))
@@ -407,7 +407,7 @@ def test_any_stream_leaves_nothing_elsewhere(capsys, packed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "head, told",
+    "head, message",
     [
         ({"spartito pack": 2, "files": 1, "bytes": 5}, "packed by a newer Spartito: version 2, and this one reads 1"),
         ({"spartito pack": 1, "files": 1.0, "bytes": 5}, "it does not say how much is in it"),
@@ -417,9 +417,9 @@ def test_any_stream_leaves_nothing_elsewhere(capsys, packed, tmp_path):
         ({"spartito pack": 1, "files": 1, "bytes": 5, "more": "x" * 5000}, "not a packed experiment"),
     ],
 )
-def test_strange_heads(capsys, tmp_path, head, told):
+def test_strange_heads(capsys, tmp_path, head, message):
     (tmp_path / "x.spartito").write_bytes(made(archive(GOOD), 1, 5, head))
-    assert told in refused(capsys, tmp_path / "x.spartito", tmp_path)
+    assert message in refused(capsys, tmp_path / "x.spartito", tmp_path)
 
 
 def test_what_is_no_zstd(capsys, tmp_path):

@@ -295,7 +295,7 @@ def test_what_it_says(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         (["-o", "x.svg"], 2, "no kind given: --kind flame, icicle, sunburst, graph, balance or timeline"),
         (["--kind", "pie", "-o", "x.svg"], 2, "--kind: 'pie' is not one of flame, icicle, sunburst, graph, balance, timeline"),
@@ -317,9 +317,9 @@ def test_what_it_says(spartito, tmp_path):
         (["--kind", "flame", "-o", "none/x.svg"], 1, "none/x.svg: No such file or directory"),
     ],
 )
-def test_mistakes(spartito, tmp_path, words, status, said):
+def test_mistakes(spartito, tmp_path, words, status, message):
     done = run(spartito, "plot", str(written.experiment()), *words, cwd=tmp_path)
-    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
 
 

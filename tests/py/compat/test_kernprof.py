@@ -220,7 +220,7 @@ def test_processes_of_the_program_have_profile_too(place):
     assert hits(place / "pool.py.lprof") == {"f": {4: 11}}
 
 
-def test_nothing_decorated_is_said(place):
+def test_nothing_decorated_is_reported(place):
     (place / "bare.py").write_text("def f(): pass\nf()\n", encoding="utf-8")
     done = kernprof(place, "-l", "bare.py")
     assert done.returncode == 0
@@ -234,7 +234,7 @@ def importable(name):
     return subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0
 
 
-def test_a_profile_of_its_own_is_said_and_nothing_lost(place):
+def test_a_separate_profile_is_reported_and_nothing_lost(place):
     (place / "own.py").write_text(
         "def profile(f):\n    return f\n\n\n@profile\ndef f():\n    return 1\n\n\nprint(f())\n", encoding="utf-8"
     )
@@ -332,14 +332,14 @@ def test_scripts_on_path_and_what_is_not_there(place):
     (place / "bin/tool").write_text("print('found')\n", encoding="utf-8")
     done = kernprof(place, "-q", "tool", env={"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"})
     assert (done.returncode, done.stdout) == (0, "found\n") and (place / "tool.prof").exists()
-    for words, said in (
+    for words, message in (
         (["nothing.py"], "kernprof: Could not find script 'nothing.py'"),
         (["-m", "nothing"], "kernprof: Could not find module `nothing`"),
         (["-s", "nothing.py", "script.py"], "kernprof: Could not find script 'nothing.py'"),
         (["-o", "/nonexistent/x", "script.py"], "kernprof: /nonexistent/x cannot be written: No such file or directory"),
     ):
         done = kernprof(place, *words)
-        assert (done.returncode, done.stderr, done.stdout) == (1, said + "\n", ""), words
+        assert (done.returncode, done.stderr, done.stdout) == (1, message + "\n", ""), words
     done = kernprof(place)
     assert done.returncode == 2 and done.stderr == "kernprof: no program given: a script, -m module or -c code\n"
 

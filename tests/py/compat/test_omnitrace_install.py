@@ -55,9 +55,9 @@ def test_beside_the_real_one_nothing_is_installed(paths, backend, what):
     with pytest.raises(SystemExit) as e:
         backend.build_wheel(str(paths))
     kind = "module omnitrace" if what.startswith("site") else "command omnitrace-python"
-    said = str(e.value)
-    assert f"the {kind} of another package is installed in {paths / what.split('/')[0]} and stays in use" in said
-    assert "pip uninstall omnitrace)" in said and "scorep" not in said
+    message = str(e.value)
+    assert f"the {kind} of another package is installed in {paths / what.split('/')[0]} and stays in use" in message
+    assert "pip uninstall omnitrace)" in message and "scorep" not in message
     assert not list(paths.glob("*.whl"))
 
 

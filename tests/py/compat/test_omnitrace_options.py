@@ -69,7 +69,7 @@ def test_words_that_hang_together():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("-b s.py", "options end at `--`, which is missing"),
         ("", "there is no script to run"),
@@ -92,10 +92,10 @@ def test_words_that_hang_together():
         ("--function -- s.py", "--function may mean"),
     ],
 )
-def test_what_is_refused(words, said):
+def test_what_is_refused(words, message):
     with pytest.raises(Refused, match=".") as e:
         parse(words.split())
-    assert said in str(e.value) and "\n" not in str(e.value) and e.value.status == 2
+    assert message in str(e.value) and "\n" not in str(e.value) and e.value.status == 2
 
 
 def test_refused_in_one_line_and_nothing_is_made(tmp_path):

@@ -7,14 +7,14 @@ import pytest
 from omnitrace_helpers import COUNTS, measured, output, outputs, program, rows, run, started
 
 
-def run_alone(path, source, status=0, said="", lines=0, env=None):
+def run_alone(path, source, status=0, message="", lines=0, env=None):
     """Runs source without `python -m omnitrace`; returns the rows of the table of counts. Messages besides the list of files:
     `lines` lines that contain `message`."""
     name = program(path, source)
     done = started(path, name, env={**COUNTS, **(env or {})})
     other = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote ")]
     assert done.returncode == status, done.stdout + done.stderr
-    assert len(other) == lines and said in "\n".join(other), done.stderr
+    assert len(other) == lines and message in "\n".join(other), done.stderr
     return rows(path)
 
 
@@ -141,8 +141,8 @@ def test_a_script_with_a_profile_of_its_own(tmp_path, own_name):
     program(tmp_path, own_name + "\n@profile\ndef f(): print('ran')\nf()\n")
     done = run(tmp_path, "-b", "--", "program.py")
     assert (done.returncode, done.stdout) == (0, "ran\n")
-    said = "omnitrace: -b: the script has a name 'profile' of its own, which hides the builtin: what uses it is not recorded"
-    assert done.stderr.splitlines().count(said) == 1
+    message = "omnitrace: -b: the script has a name 'profile' of its own, which hides the builtin: what uses it is not recorded"
+    assert done.stderr.splitlines().count(message) == 1
 
 
 def test_a_script_that_only_helps_itself_without_the_builtin(tmp_path):
@@ -176,10 +176,10 @@ def test_setup_with_builtins_and_what_goes_wrong_in_it(tmp_path):
     program(tmp_path, "1 / 0\n", "prepare.py")
     done = run(tmp_path, "-s", "prepare.py", "--", program(tmp_path, "print('ran')"))
     assert done.returncode == 1 and done.stdout == ""
-    said = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote")]
-    first, second, *_, last = said
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote")]
+    first, second, *_, last = messages
     assert first == "Traceback (most recent call last):" and "prepare.py\", line 1, in <module>" in second, done.stderr
-    assert last == "ZeroDivisionError: division by zero" and not any("spartito" in line for line in said)
+    assert last == "ZeroDivisionError: division by zero" and not any("spartito" in line for line in messages)
     program(tmp_path, "raise SystemExit(7)\n", "prepare.py")
     assert run(tmp_path, "-s", "prepare.py", "--", "program.py").returncode == 7
 
@@ -208,9 +208,9 @@ def test_tracebacks_are_those_of_the_program(tmp_path):
     assert rows(tmp_path)[0] == ("m", 2, 0)
 
 
-def test_nothing_decorated_is_said(tmp_path):
-    said = "omnitrace: -b: no function was recorded: none that ran is decorated with @profile"
-    assert measured(tmp_path, "def f(): pass\nf()\n", "-b", said=said, lines=1) == []
+def test_nothing_decorated_is_reported(tmp_path):
+    message = "omnitrace: -b: no function was recorded: none that ran is decorated with @profile"
+    assert measured(tmp_path, "def f(): pass\nf()\n", "-b", message=message, lines=1) == []
 
 
 def test_children_of_fork_stay_silent(tmp_path):
@@ -319,7 +319,7 @@ def test_config(tmp_path):
             config.include_line = True
             f(3)
         config.include_internal = True
-    """, said="config.include_internal has no effect here", lines=1)  # fmt: skip
+    """, message="config.include_internal has no effect here", lines=1)  # fmt: skip
     assert found == [("f", 1, 0), ("|_g", 1, 1), ("f(n=2)", 1, 0), ("f(n=3):16", 1, 0)]
 
 
@@ -334,8 +334,8 @@ def test_config_is_that_of_the_command_line(tmp_path):
         config.restrict_functions += ["^g$"]
         f(2)
     """
-    said = "omnitrace: -F has no effect without --label file"
-    found = measured(tmp_path, code, "--label", "args", "-F", "-R", "^f$", "-v", "-1", said=said, lines=1)
+    message = "omnitrace: -F has no effect without --label file"
+    found = measured(tmp_path, code, "--label", "args", "-F", "-R", "^f$", "-v", "-1", message=message, lines=1)
     assert found == [("f(n=1)", 1, 0), ("f(n=2)", 1, 0), ("|_g(n=2)", 1, 1)]
 
 

@@ -28,7 +28,7 @@ def test_no_script(tmp_path, words):
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("--foo", "unknown option --foo"),
         ("--foo=3", "unknown option --foo=3"),
@@ -42,12 +42,12 @@ def test_no_script(tmp_path, words):
         ("--help=1", "unknown option --help=1"),
     ],
 )
-def test_wrong_options_name_the_option_and_start_nothing(tmp_path, word, said):
+def test_wrong_options_name_the_option_and_start_nothing(tmp_path, word, message):
     program(tmp_path, "print('ran')")
     done = run(tmp_path, word, "program.py")
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("scorep: ") and done.stderr.count("\n") == 1
-    assert word.split("=")[0] in done.stderr and said in done.stderr
+    assert word.split("=")[0] in done.stderr and message in done.stderr
     assert not results(tmp_path)
 
 

@@ -120,8 +120,8 @@ def start_ranks(tmp_path, *words, size=3, name="x"):
         env["MEETING"] = meeting
         command = [sys.executable, *words, "program.py"]
         started.append(subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True))
-    said = "".join(p.communicate(timeout=120)[1] for p in started)
-    return [p.returncode for p in started], said
+    message = "".join(p.communicate(timeout=120)[1] for p in started)
+    return [p.returncode for p in started], message
 
 
 @pytest.mark.parametrize("words", [["-m", "scorep", "--mpp=mpi"], ["-m", "scorep", "--mpp=none"], []])

@@ -42,7 +42,7 @@ def test_module_re_is_no_regular_expression(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("\nEXCLUDE *\n", 2, "'EXCLUDE' where SCOREP_REGION_NAMES_BEGIN"),
         ("SCOREP_REGION_NAME_BEGIN\n", 1, "'SCOREP_REGION_NAME_BEGIN' where"),
@@ -56,13 +56,13 @@ def test_module_re_is_no_regular_expression(tmp_path):
         ("# x\n\0\n", 2, "NUL"),
     ],
 )
-def test_malformed_files(tmp_path, text, line, said):
+def test_malformed_files(tmp_path, text, line, message):
     program(tmp_path, "print('ran')")
     (tmp_path / "my.filter").write_text(text)
     done = run(tmp_path, "program.py", env={"SCOREP_FILTERING_FILE": "my.filter"})
     assert done.returncode != 0 and done.stdout == ""
     assert done.stderr.startswith(f"scorep: filter file my.filter, line {line}: ") and done.stderr.count("\n") == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert not results(tmp_path)
 
 

@@ -138,8 +138,8 @@ def test_exit_handler_first_again(tmp_path, again):
         atexit.register(ends)
         {again}
     """
-    said = plain(tmp_path, source, SCOREP_EXPERIMENT_DIRECTORY="x")
-    assert ("profile.cubex" in said) == bool(again)
+    output = plain(tmp_path, source, SCOREP_EXPERIMENT_DIRECTORY="x")
+    assert ("profile.cubex" in output) == bool(again)
     assert (tmp_path / "x/profile.cubex").exists()
 
 
@@ -207,13 +207,13 @@ def test_instrumenter_file_with_the_other_decorators(tmp_path, module):
     assert {n: found.get(n, 0) for n in ("part:f", "part:g")} == dict.fromkeys(("part:f", "part:g"), int(module == "enable"))
 
 
-@pytest.mark.parametrize(("text", "status", "said"), [("1 / 0\n", 1, "ZeroDivisionError"), ("import sys; sys.exit(5)\n", 5, "")])
-def test_errors_of_the_instrumenter_file_end_the_run(tmp_path, text, status, said):
+@pytest.mark.parametrize(("text", "status", "message"), [("1 / 0\n", 1, "ZeroDivisionError"), ("import sys; sys.exit(5)\n", 5, "")])
+def test_errors_of_the_instrumenter_file_end_the_run(tmp_path, text, status, message):
     program(tmp_path, "print('ran')")
     program(tmp_path, text, "instrumenter.py")
     done = run(tmp_path, "--instrumenter-file=instrumenter.py", "program.py")
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr and ("instrumenter.py" in done.stderr) == bool(said)
+    assert message in done.stderr and ("instrumenter.py" in done.stderr) == bool(message)
 
 
 def test_instrumenter_file_without_a_measurement_and_for_children(tmp_path):

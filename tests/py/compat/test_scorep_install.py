@@ -91,9 +91,9 @@ def test_pip_refuses_beside_the_real_package(bare):
     add_real(site)
     done = pip(python, "install", "--no-index", "--no-deps", DROPIN)
     assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
-    assert f"the module scorep of another package is installed in {site}" in said
-    assert "pip uninstall scorep" in said and "Nothing was changed" in said
+    message = " ".join((done.stdout + done.stderr).split())
+    assert f"the module scorep of another package is installed in {site}" in message
+    assert "pip uninstall scorep" in message and "Nothing was changed" in message
     assert sorted(os.listdir(site)) == ["scorep"]
     assert (site / "scorep/__init__.py").read_text() == "real = True\n"
 

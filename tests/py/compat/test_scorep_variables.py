@@ -190,14 +190,14 @@ def test_what_is_set_in_vain(environment, lines):
     assert Variables(environment).notes == lines
 
 
-def test_variables_in_vain_are_said_once(tmp_path):
+def test_variables_without_effect_are_reported_once(tmp_path):
     env = {"SCOREP_SUBSTRATE_PLUGINS": "x", "SCOREP_ENABLE_TRACE": "1", "SPARTITO_TRACE_MEMROY": "1G"}
-    said = (
+    message = (
         "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n"
         f"scorep: SCOREP_ENABLE_TRACE{NO_VARIABLE}; did you mean SCOREP_ENABLE_TRACING?\n"
         "scorep: the variable SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?\n"
     )
-    measured(tmp_path, "import scorep; scorep.register()", env=env, stderr=said)
+    measured(tmp_path, "import scorep; scorep.register()", env=env, stderr=message)
     program(tmp_path, "import scorep; scorep.register()")
     import subprocess
     import sys
@@ -205,4 +205,4 @@ def test_variables_in_vain_are_said_once(tmp_path):
     from scorep_helpers import environment
 
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment(**env), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, said)
+    assert (done.returncode, done.stderr) == (0, message)

@@ -47,7 +47,7 @@ def wrong(kind, data):
     size = struct.unpack_from("<II", data)[1]
     header = json.loads(data[8 : 8 + size])
     of_meta, of_columns = _validators(kind)
-    for validator, told in ((of_meta, header["meta"]), (of_columns, header["columns"])):
-        for error in validator.iter_errors(told):
+    for validator, part in ((of_meta, header["meta"]), (of_columns, header["columns"])):
+        for error in validator.iter_errors(part):
             return f"{kind}: {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
     return ""

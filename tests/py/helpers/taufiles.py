@@ -44,10 +44,10 @@ def read_file(path, thread):
     assert text.endswith("\n")
     lines = iter(text[:-1].split("\n"))
     count, _, metric = next(lines).partition(" templated_functions_MULTI_")
-    said = metadata(next(lines))
-    assert said.pop("Metric Name") == metric
-    assert thread.metadata in ({}, said)
-    thread.metadata = said
+    found = metadata(next(lines))
+    assert found.pop("Metric Name") == metric
+    assert thread.metadata in ({}, found)
+    thread.metadata = found
     for _ in range(int(count)):
         name, calls, subrs, excl, incl, groups = ROW.match(next(lines)).groups()
         assert '"' not in name and float(calls) > 0

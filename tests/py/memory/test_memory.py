@@ -375,9 +375,9 @@ end = time.monotonic() + 0.3
 while time.monotonic() < end or len(calls) <= 10:
     libc.free(libc.malloc(20))  # plain
 signal.setitimer(signal.ITIMER_REAL, 0)
-libc.calloc(len(calls), 1)  # told
+libc.calloc(len(calls), 1)  # counted
 """)
-    assert m.sum("handler", "count") == m.sum("told", "bytes") > 10
+    assert m.sum("handler", "count") == m.sum("counted", "bytes") > 10
     assert m.sum("plain", "count") == m.sum("plain", "freed")
 
 

@@ -208,8 +208,8 @@ def test_pythonmalloc_sampled(spartito, tmp_path, word):
 @pytest.mark.parametrize("when", ["before", "within"])
 def test_tracemalloc_beside(spartito, tmp_path, when):
     around = PYTHON if when == "before" else "import tracemalloc; tracemalloc.start(3)\n" + PYTHON + "tracemalloc.stop()\n"
-    told = "import tracemalloc\nprint(sum(s.size for s in tracemalloc.take_snapshot().statistics('lineno')) > 6_000_000)\n"
-    text = PYTHON + told if when == "before" else around.replace("p = libc", told + "p = libc")
+    tracing = "import tracemalloc\nprint(sum(s.size for s in tracemalloc.take_snapshot().statistics('lineno')) > 6_000_000)\n"
+    text = PYTHON + tracing if when == "before" else around.replace("p = libc", tracing + "p = libc")
     m = recorded(spartito, tmp_path, text, env={**os.environ, **({"PYTHONTRACEMALLOC": "1"} if when == "before" else {})})
     assert m.stdout == "True\n"
     exact(m, {"python raw", "python mem", "python object"}, traced=True)

@@ -229,8 +229,8 @@ def test_a_rank_is_killed(mpi):  # noqa: F811
     done = mpi.measured(3, PROGRAM + killed, fails=True)
     assert done.done.returncode != 0
     assert not (done.directory / "merged").exists()
-    said = say(done.directory, "finalize")
-    assert "merged 3 processes" in said
+    output = say(done.directory, "finalize")
+    assert "merged 3 processes" in output
     assert same_without(done.directory)[0]["processes"][1]["end"] == "abrupt"
 
 

@@ -110,7 +110,7 @@ def run(request, tmp_path_factory):
     return Run(Mpi(request.param, tmp_path_factory.mktemp("run")))
 
 
-def test_said_and_written_once(run):
+def test_reported_and_written_once(run):
     assert run.done.stdout == "done\n" * 2
     summary = ("spartito: program took ", "MPI took ", "2 ranks outside of MPI: balance ", "next: ")
     for once in (*summary, "-otf2 (open with", ".cubex (open with", "-tau (open with"):

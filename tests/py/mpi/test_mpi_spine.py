@@ -54,8 +54,8 @@ def test_abort(mpi):  # noqa: F811
     assert done.ranks[1].meta["mpi_aborted"] == "7"
     assert done.ranks[1].names()[-1] == "MPI_Abort"
     assert done.ranks[0].names().count("MPI_Barrier") >= 1
-    said = subprocess.run([sys.executable, "-m", "spartito", "info", done.directory], capture_output=True, text=True).stderr
-    assert re.search(r"^spartito.*: rank 1 \(process \d+ on .*\) called MPI_Abort with code 7$", said, re.M), said
+    message = subprocess.run([sys.executable, "-m", "spartito", "info", done.directory], capture_output=True, text=True).stderr
+    assert re.search(r"^spartito.*: rank 1 \(process \d+ on .*\) called MPI_Abort with code 7$", message, re.M), message
 
 
 # A program can query MPI symbols in the process: the answer must be right without MPI and with it.

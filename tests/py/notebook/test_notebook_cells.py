@@ -155,8 +155,8 @@ def test_a_cell_without_code_is_not_measured(kernel):
 
 
 def test_a_mark_below_a_comment_says_where_it_belongs(kernel):
-    said = kernel.run("# a comment\n%%spartito\n1").stderr
-    assert "%%spartito` not found" in said and "it must be the first line of the cell, above comments" in said
+    message = kernel.run("# a comment\n%%spartito\n1").stderr
+    assert "%%spartito` not found" in message and "it must be the first line of the cell, above comments" in message
 
 
 def test_programs_that_a_cell_starts(kernel):
@@ -207,7 +207,7 @@ def test_a_statement_is_measured_and_its_value_is_there(kernel):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("%%spartito --trac\n1", "unknown option --trac; did you mean --trace?"),
         ("%%spartito --no-finalize\n1", "unknown option --no-finalize"),
@@ -219,9 +219,9 @@ def test_a_statement_is_measured_and_its_value_is_there(kernel):
         ("%spartito --bogus 1", "unknown option --bogus"),
     ],
 )
-def test_what_cannot_be_understood_is_one_line(kernel, code, said):
+def test_what_cannot_be_understood_is_one_line(kernel, code, message):
     cell = kernel.run(code)
-    assert cell.status == "error" and said in cell.stderr and cell.result is None and not results(cell)
+    assert cell.status == "error" and message in cell.stderr and cell.result is None and not results(cell)
     assert kernel.ok("1 + 1").value == "2"
 
 

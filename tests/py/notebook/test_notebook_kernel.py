@@ -74,7 +74,7 @@ def test_removed_and_refused(place, tmp_path):
     stranger = place / "here" / "share" / "jupyter" / "kernels" / "stranger"
     stranger.mkdir()
     (stranger / "kernel.json").write_text(json.dumps({"argv": ["true"], "display_name": "x", "language": "python"}))
-    for words, said in (
+    for words, message in (
         (("remove", "--name", "stranger"), "was not made by `spartito kernel install`"),
         (("remove", "--name", "absent"), "there is no kernel 'absent'"),
         (("remove", "--user"), "--user is for install"),
@@ -85,7 +85,7 @@ def test_removed_and_refused(place, tmp_path):
         (("install", "--prefix", "x", "--name", "a b"), "--name: "),
     ):
         refused = spartito(*words, cwd=place, **known)
-        assert refused.returncode != 0 and said in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr
+        assert refused.returncode != 0 and message in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr
     assert spartito("install", "--prefix", "here", "--name", "other", cwd=place).returncode == 0
     assert spartito("remove", "--name", "other", cwd=place, **known).returncode == 0
     assert not (stranger.parent / "other").exists() and stranger.exists()

@@ -143,8 +143,8 @@ def test_a_notebook_of_the_score_p_kernel(lab, opened):
     (frame,) = labpage.frames(page.browser, 1)
     assert calls(frame, "sleep_and_double") == ("__main__:sleep_and_double", 2)
     text = page.browser.evaluate("document.querySelector('.jp-Notebook').innerText")
-    for said in ("set user environment sucessfully", "use the following scorep python binding arguments: --noinstrumenter", "20"):
-        assert said in text
+    for line in ("set user environment sucessfully", "use the following scorep python binding arguments: --noinstrumenter", "20"):
+        assert line in text
     (output,) = labpage.outputs(lab.root / "scorep.ipynb")[2]
     (path,) = re.findall(r"results can be found in (\S+)", "".join(output["data"]["text/plain"]))
     assert os.path.exists(f"{path}/traces.otf2") and not os.path.exists(f"{path}/profile.cubex")

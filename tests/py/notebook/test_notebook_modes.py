@@ -28,7 +28,7 @@ def kernel(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("%%scorep_env\nSCOREP_TOTAL_MEMORY=much", "SCOREP_TOTAL_MEMORY: 'much' is not a size such as "),
         ("%%scorep_env\nSCOREP_ENABLE_TRACING", "%%scorep_env: 'SCOREP_ENABLE_TRACING' is not NAME=value; nothing is set"),
@@ -40,19 +40,19 @@ def kernel(tmp_path_factory):
         ("%%start_writefile /nowhere/at/all", "/nowhere/at/all.py cannot be written: No such file or directory"),
     ],
 )
-def test_what_cannot_be_understood_is_one_line(kernel, code, said):
+def test_what_cannot_be_understood_is_one_line(kernel, code, message):
     cell = kernel.run(code)
-    assert cell.status == "error" and said in cell.stderr and cell.stdout == "" and cell.displays == [], cell
+    assert cell.status == "error" and message in cell.stderr and cell.stdout == "" and cell.displays == [], cell
     assert len(cell.stderr.strip().split("\n")) == (2 if "scrop" in code else 1)
     assert kernel.ok("'goes on'").value == "'goes on'"
 
 
-def test_variables_without_effect_are_said_once(kernel):
+def test_variables_without_effect_are_reported_once(kernel):
     names = ["SCOREP_SUBSTRATE_PLUGINS", "SCOREP_ENABLE_TRACE", "SPARTITO_TRACE_MEMROY"]
     kernel.ok("%%scorep_env\n" + "\n".join(name + "=1" for name in names))
-    said = kernel.ok("%%execute_with_scorep\n1").stderr
-    assert "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n" in said and said.count("\n") == 3
-    assert "; did you mean SCOREP_ENABLE_TRACING?\n" in said and "; did you mean SPARTITO_TRACE_MEMORY?\n" in said
+    message = kernel.ok("%%execute_with_scorep\n1").stderr
+    assert "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n" in message and message.count("\n") == 3
+    assert "; did you mean SCOREP_ENABLE_TRACING?\n" in message and "; did you mean SPARTITO_TRACE_MEMORY?\n" in message
     assert kernel.ok("%%execute_with_scorep\n1").stderr == ""
     kernel.ok(f"import os\nfor name in {names}:\n    del os.environ[name]")
 
@@ -65,8 +65,8 @@ def test_modes_that_were_not_entered(kernel, magic):
 
 def test_marshalling_is_accepted_and_not_needed(kernel):
     for magic in ("marshalling_settings", "serializer_settings"):
-        said = kernel.ok(f"%%{magic}\nMARSHALLER=dill\nMODE=memory").text
-        assert "nothing has to be marshalled" in said and "(MARSHALLER=dill, MODE=memory)" in said
+        message = kernel.ok(f"%%{magic}\nMARSHALLER=dill\nMODE=memory").text
+        assert "nothing has to be marshalled" in message and "(MARSHALLER=dill, MODE=memory)" in message
 
 
 def test_marked_cells_run_as_one(kernel):

@@ -239,7 +239,7 @@ def test_of_very_many_threads_all_have_their_names(tmp_path):
 
 
 @needs_viewer
-def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
+def test_data_that_does_not_fit_is_summed_up_and_reported(deep, tmp_path):
     assert len(Result(deep).html().encode()) <= frame.LIMIT
     whole = Result(deep).html(frame.MOST_BYTES)
     there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
@@ -391,7 +391,7 @@ def gone(url):
 
 
 @needs_viewer
-def test_the_viewer_is_a_process_of_its_own(directory):
+def test_the_viewer_is_a_separate_process(directory):
     shown = Result(directory).view()
     try:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", str(shown))

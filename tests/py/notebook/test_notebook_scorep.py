@@ -103,8 +103,8 @@ def bash(path, **more):
 
 def test_the_example_of_write_mode(kernel):
     script, run = kernel.directory / "myscript.py", kernel.directory / "myscript_run.sh"
-    said = f"Started converting to Python script. See files:\n{run}\n{script}\n"
-    assert kernel.ok("%%start_writefile myscript.py").text == said
+    message = f"Started converting to Python script. See files:\n{run}\n{script}\n"
+    assert kernel.ok("%%start_writefile myscript.py").text == message
     for code, printed in WRITTEN:
         cell = kernel.ok(code)
         assert cell.stdout == printed and not places(cell), cell

@@ -309,7 +309,7 @@ def test_names_of_files(spartito, tmp_path):
     assert names == [f"{tmp_path}/sub/inside", f"{tmp_path}/sub/\\xffé"]
 
 
-def test_nothing_of_ours_is_recorded(spartito, tmp_path):
+def test_io_of_the_recorder_is_not_recorded(spartito, tmp_path):
     """The recorder opens and closes the experiment's files when they grow, between the program's calls. None of it is recorded."""
     text = (
         "import os\ndef f(): pass\ndef main():\n    fd = os.open('/dev/null', os.O_WRONLY)\n    for i in range(200000):\n"

@@ -325,8 +325,8 @@ def test_limit(end, spartito, tmp_path):
     run(spartito, "run", "-q", *options, "--", sys.executable, tmp_path / "program.py")
     assert visits(Model(str(tmp_path / "run"))) == {**{f"f(n={i})": 2 if i < 3 else 1 for i in range(5)}, "f": 15}
     done = run(spartito, "report", tmp_path / "run")
-    said = "labels of calls beyond the 5 of --label-limit; calls that are shown without their arguments: 15"
-    assert [line for line in done.stderr.splitlines() if "label" in line and line.endswith(said)]
+    message = "labels of calls beyond the 5 of --label-limit; calls that are shown without their arguments: 15"
+    assert [line for line in done.stderr.splitlines() if "label" in line and line.endswith(message)]
 
 
 FORK = """\
@@ -405,16 +405,16 @@ def test_every_output_has_the_labels(measured, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["--label", "arg"], "--label: 'arg' is not one of args, file, path, line; did you mean args?"),
         (["--label-repr", "a-b"], "--label-repr: 'a-b' is no name of a type"),
         (["--label-limit", "x"], "--label-limit: 'x' is not a whole number"),
     ],
 )
-def test_what_cannot_be_is_refused(given, said, spartito, tmp_path):
+def test_what_cannot_be_is_refused(given, message, spartito, tmp_path):
     done = run(spartito, "run", *given, "-o", tmp_path / "run", "--", sys.executable, "-c", "pass")
-    assert done.returncode == 2 and said in done.stderr and not (tmp_path / "run").exists()
+    assert done.returncode == 2 and message in done.stderr and not (tmp_path / "run").exists()
 
 
 def test_settings_come_from_everywhere(spartito, tmp_path, monkeypatch):

@@ -97,10 +97,10 @@ def test_full_directories_are_refused(spartito, script):
     (script / "mine").mkdir()
     (script / "mine/precious").write_text("data")
     (script / "file").write_text("x")
-    for name, said in (("mine", "already exists and is not empty"), ("file", "is not a directory")):
+    for name, message in (("mine", "already exists and is not empty"), ("file", "is not a directory")):
         done = run(spartito, "run", "-o", name, "--", PYTHON, "-c", "print('ran')", cwd=script)
         assert done.returncode == 2
-        assert said in done.stderr and name in done.stderr and done.stderr.count("\n") == 1
+        assert message in done.stderr and name in done.stderr and done.stderr.count("\n") == 1
         assert done.stdout == ""
     assert os.listdir(script / "mine") == ["precious"]
 
@@ -124,17 +124,17 @@ def test_missing_script(spartito, tmp_path, missing, with_python):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["true"], "true started no Python that has spartito installed"),
         ([PYTHON, "-S", "-c", "1"], "-S` skips the start-up hook"),
         ([PYTHON, "-sS", "-c", "1"], "-S` skips the start-up hook"),
     ],
 )
-def test_nothing_measured(spartito, tmp_path, words, said):
+def test_nothing_measured(spartito, tmp_path, words, message):
     done = run(spartito, "run", "-q", "--", *words, cwd=tmp_path)
     assert done.returncode == 0
-    assert "no Python code was measured" in done.stderr and said in done.stderr and done.stderr.count("\n") == 1
+    assert "no Python code was measured" in done.stderr and message in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
 
 

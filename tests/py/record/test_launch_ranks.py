@@ -89,12 +89,12 @@ def test_one_experiment(spartito, mpiexec, tmp_path, output):
     path = tmp_path / (output[1] if output else name)
     assert output or re.fullmatch(r"spartito-solver-\d{8}-\d{6}", name)
     assert visits(spartito, path)["__main__:f"] == 40
-    said = known(path)
-    assert (said["size"], said["status"], said["signal"]) == (4, 0, None)
-    assert said["manager"] == ("openmpi" if "openmpi" in mpiexec[0] else "hydra") and said["manager_job"]
-    assert said["hosts"] == [os.uname().nodename]
-    assert [(r["rank"], r["status"]) for r in said["ranks"]] == [(i, 0) for i in range(4)]
-    assert {r["pid"] for r in said["ranks"]} and said["end"] >= said["start"]
+    reported = known(path)
+    assert (reported["size"], reported["status"], reported["signal"]) == (4, 0, None)
+    assert reported["manager"] == ("openmpi" if "openmpi" in mpiexec[0] else "hydra") and reported["manager_job"]
+    assert reported["hosts"] == [os.uname().nodename]
+    assert [(r["rank"], r["status"]) for r in reported["ranks"]] == [(i, 0) for i in range(4)]
+    assert {r["pid"] for r in reported["ranks"]} and reported["end"] >= reported["start"]
 
 
 def test_a_directory_that_is_there_is_refused_once(spartito, mpiexec, tmp_path):
@@ -178,9 +178,9 @@ def test_a_killed_rank(spartito, mpiexec, tmp_path):
     assert done.returncode != 0
     (name,) = [n for n in experiments(tmp_path) if not n.startswith("x")]
     assert visits(spartito, tmp_path / name)["__main__:f"] == 30
-    said = run(spartito, "info", tmp_path / name)
-    assert said.returncode == 0
-    assert re.search(r"rank 1 of 3 was ended by signal 9 \(SIGKILL\)|ranks? .*1.* of 3 did not end", said.stderr)
+    info = run(spartito, "info", tmp_path / name)
+    assert info.returncode == 0
+    assert re.search(r"rank 1 of 3 was ended by signal 9 \(SIGKILL\)|ranks? .*1.* of 3 did not end", info.stderr)
 
 
 def test_a_killed_launcher(spartito, tmp_path):
@@ -192,10 +192,10 @@ def test_a_killed_launcher(spartito, tmp_path):
     ranks[1].kill()
     os.kill(int((tmp_path / "x.pid1").read_text()), signal.SIGKILL)
     (tmp_path / "x.go").touch()
-    said = [p.communicate(timeout=200)[1] for p in ranks]
+    messages = [p.communicate(timeout=200)[1] for p in ranks]
     assert [p.returncode for p in ranks] == [0, -9, 0]
-    assert sum("self time" in text for text in said) == 1
-    assert "rank 1 of 3 did not end" in "".join(said)
+    assert sum("self time" in text for text in messages) == 1
+    assert "rank 1 of 3 did not end" in "".join(messages)
     assert known(tmp_path / "x")["ranks"][1]["status"] is None
     assert visits(spartito, tmp_path / "x")["__main__:f"] == 30
 
@@ -207,9 +207,9 @@ def test_exit_statuses_are_the_ranks_own(spartito, tmp_path):
     for r in (2, 1, 0):
         (tmp_path / f"end{r}").touch()
         assert ranks[r].wait(200) == r
-    said = known(tmp_path / "x")
-    assert [r["status"] for r in said["ranks"]] == [0, 1, 2]
-    assert (said["status"], said["job"], said["manager"]) == (2, "4711", "slurm")  # status of the first rank that failed
+    reported = known(tmp_path / "x")
+    assert [r["status"] for r in reported["ranks"]] == [0, 1, 2]
+    assert (reported["status"], reported["job"], reported["manager"]) == (2, "4711", "slurm")  # of the first rank that failed
     for p in ranks:
         p.stderr.close()
 
@@ -222,8 +222,8 @@ def test_a_rank_that_comes_late(spartito, tmp_path):
         assert time.monotonic() < until, "the program of the first has not ended"
         time.sleep(0.01)
     second = start(spartito, words, 1, 2, tmp_path)
-    said = [p.communicate(timeout=200)[1] for p in (first, second)]
-    assert sum("self time" in text for text in said) == 1
+    messages = [p.communicate(timeout=200)[1] for p in (first, second)]
+    assert sum("self time" in text for text in messages) == 1
     (name,) = experiments(tmp_path)
     assert visits(spartito, tmp_path / name)["__main__:f"] == 20
 
@@ -235,7 +235,7 @@ def crew(directory, rank, weak=False):
     return Crew(str(directory), World(rank, 2, "slurm", "slurm:.4711.0.0", weak), True)
 
 
-def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
+def test_a_rank_that_arrives_while_another_has_the_lock(tmp_path, monkeypatch):
     """A launcher that waits for other ranks locks the file shortly. On a busy machine it may hold the lock for long."""
     monkeypatch.setattr("spartito.experiments.ranks.WAITED", 100)
     (tmp_path / "raw").mkdir()
@@ -261,7 +261,7 @@ def test_a_place_that_was_taken_meanwhile(tmp_path, monkeypatch):
     first.close()
 
 
-def test_the_one_who_speaks_comes_late(spartito, mpiexec, tmp_path):
+def test_the_rank_that_prints_comes_late(spartito, mpiexec, tmp_path):
     """Rank 0, which prints for all, starts late. mpiexec may end all ranks as soon as one fails."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x/mine").write_text("precious")
@@ -271,7 +271,7 @@ def test_the_one_who_speaks_comes_late(spartito, mpiexec, tmp_path):
     assert done.returncode != 0 and done.stderr.count("already exists and is not empty") == 1
 
 
-def test_a_rank_is_ended_before_it_looks_for_the_script(spartito, tmp_path):
+def test_a_rank_is_ended_before_it_opens_the_script(spartito, tmp_path):
     """mpiexec ends slower ranks when the first one has failed; those have recorded nothing of the program."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(
@@ -298,10 +298,10 @@ def test_directories_that_some_ranks_see(tmp_path):
         node = tmp_path / f"node{r // 2}"
         node.mkdir(exist_ok=True)
         ranks.append(start(spartito, ["--", PYTHON, tmp_path / "solver.py"], r, 4, node))
-    said = [p.communicate(timeout=200)[1] for p in ranks]
-    assert sum("self time" in text for text in said) == 2
-    assert sum("ranks 0-1 of 4 are not in this experiment" in text for text in said) == 1
-    assert sum("ranks 2-3 of 4 are not in this experiment" in text for text in said) == 1
+    messages = [p.communicate(timeout=200)[1] for p in ranks]
+    assert sum("self time" in text for text in messages) == 2
+    assert sum("ranks 0-1 of 4 are not in this experiment" in text for text in messages) == 1
+    assert sum("ranks 2-3 of 4 are not in this experiment" in text for text in messages) == 1
     for n in range(2):
         (path,) = (tmp_path / f"node{n}").iterdir()
         assert visits(spartito, path)["__main__:f"] == 20

@@ -294,17 +294,17 @@ def test_files_here_are_not_taken_for_modules(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "said"),
+    ("name", "status", "message"),
     [("no-such-command", 127, "no-such-command: command not found"), ("./denied", 126, "./denied: cannot be started"),
      ("./lost", 127, "first line"), ("/", 126, "/: cannot be started")],
 )  # fmt: skip
-def test_commands_that_cannot_be_started(spartito, tmp_path, name, status, said):
+def test_commands_that_cannot_be_started(spartito, tmp_path, name, status, message):
     (tmp_path / "denied").write_text("x")
     (tmp_path / "lost").write_text("#!/no/such/interpreter\n")
     (tmp_path / "lost").chmod(0o755)
     done = run(spartito, "run", "--", name, cwd=tmp_path)
     assert done.returncode == status
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["denied", "lost"]
 
 

@@ -16,12 +16,12 @@ WAYS = ((), ("--lines-only",), ("--c-calls",), ("--trace",))
 NAP = 0.03
 
 
-def recorded(spartito, tmp_path, text, *options, status=0, said=""):
+def recorded(spartito, tmp_path, text, *options, status=0, message=""):
     """Runs a program with line profiles of the functions in the options; returns its model."""
     (tmp_path / "program.py").write_text(text)
     done = run(spartito, "run", "-q", "-o", "x", *options, "--", sys.executable, "program.py", cwd=tmp_path)
     assert done.returncode == status, done.stderr
-    assert done.stderr == said
+    assert done.stderr == message
     return Model(str(tmp_path / "x"))
 
 
@@ -206,8 +206,8 @@ def test_trace_functions_of_the_program_go_on(spartito, tmp_path):
         model = Model(str(tmp_path / f"x{n}"))
         rest = 4 if sys.version_info >= (3, 12) else 3
         assert hits_of(model)["chosen"] == {11: 4, 12: 4, 13: 1, 14: rest, 15: rest}
-        said = [p["meta"].get("missing_lines", "") for p in model.info()["processes"]]
-        assert ("sys.settrace() was called" in said[0]) == (rest == 3)
+        messages = [p["meta"].get("missing_lines", "") for p in model.info()["processes"]]
+        assert ("sys.settrace() was called" in messages[0]) == (rest == 3)
 
 
 def test_names_of_functions_in_one_that_is_marked(spartito, tmp_path):
@@ -309,7 +309,7 @@ list(items())
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is there from 3.12 on")
-def test_tool_of_the_program_with_an_id_that_was_ours(spartito, tmp_path):
+def test_tool_of_the_program_with_the_former_id_of_spartito(spartito, tmp_path):
     text = """\
 import sys, spartito
 mine = sys.monitoring
@@ -431,13 +431,13 @@ for name in ("x", "y"):
 def test_patterns(spartito, tmp_path):
     text = "class Solver:\n    def step(self):\n        pass\ndef unused():\n    pass\ndef main():\n    Solver().step()\nmain()\n"
     patterns = ["Solvr", "step", "unused", "__main__:Solver.st*", "re:^__main__:ma[i]n$", "nothing like it"]
-    said = (
+    message = (
         "spartito: --lines 'Solvr': no function that ran matches it; did you mean Solver or Solver.step?\n"
         "spartito: --lines 'step': no function that ran matches it; did you mean Solver.step?\n"
         "spartito: --lines 'unused': it is in the script, but none of it ran\n"
         "spartito: --lines 'nothing like it': no function that ran matches it\n"
     )
-    model = recorded(spartito, tmp_path, text, "--lines-only", *[w for p in patterns for w in ("--lines", p)], said=said)
+    model = recorded(spartito, tmp_path, text, "--lines-only", *[w for p in patterns for w in ("--lines", p)], message=message)
     assert set(hits_of(model)) == {"Solver.step", "main"}
     for wrong, why in (("re:a(b", "position 1"), ("", "empty"), ("module:", "empty pattern")):
         done = run(spartito, "run", "--lines", wrong, "--", sys.executable, "program.py", cwd=tmp_path)
@@ -540,10 +540,10 @@ def test_greenlets_take_turns(spartito, tmp_path, options):
 
 
 def test_lines_alone_without_any(spartito, tmp_path):
-    said = (
+    message = (
         "spartito: --lines-only: no call was recorded, and no line: name functions by --lines, or mark them with @spartito.lines\n"
     )
-    recorded(spartito, tmp_path, "def f():\n    return 1\nf()\n", "--lines-only", said=said)
+    recorded(spartito, tmp_path, "def f():\n    return 1\nf()\n", "--lines-only", message=message)
     text = "import spartito\n@spartito.lines\ndef f():\n    return 1\nf()\n"
     (tmp_path / "marked").mkdir()
     assert hits_of(recorded(spartito, tmp_path / "marked", text, "--lines-only")) == {"f": {4: 1}}

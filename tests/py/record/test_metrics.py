@@ -122,7 +122,7 @@ FORK = ("def child():\n    touch(5000)\ndef main():\n    pid = os.fork()\n    if
 
 
 @needs_touch
-def test_a_fork_begins_anew(spartito, tmp_path):
+def test_counters_of_a_forked_child_begin_at_zero(spartito, tmp_path):
     parent, child = sorted(measure(spartito, tmp_path, FORK, "--trace", metrics=",".join(["rusage:ru_minflt", *PERF])),
                            key=lambda raw: "parent" in raw.meta)
     for name in ["ru_minflt", "page-faults"] if PERF else ["ru_minflt"]:
@@ -200,7 +200,7 @@ def test_collapsed_paths_count_once(spartito, tmp_path, fake_papi):
 # ---- metrics that cannot be counted or do not exist ----
 
 
-@pytest.mark.parametrize(("metrics", "said"), [
+@pytest.mark.parametrize(("metrics", "message"), [
     ("rusage:ru_nothing", "--metric: 'rusage:ru_nothing': getrusage(2) counts no such thing"),
     ("perf:nothing", "--metric: 'perf:nothing': no such event"),
     ("bogus:cycles", "--metric: 'bogus:cycles': there is no source bogus; there are rusage, papi and perf"),
@@ -208,10 +208,10 @@ def test_collapsed_paths_count_once(spartito, tmp_path, fake_papi):
     ("perf:", "--metric: 'perf:' is not SOURCE:NAME"),
     (",".join(f"perf:r{n:x}" for n in range(65)), "--metric: these are more than 64 metrics"),
 ])
-def test_unknown_names_are_refused_before_the_start(spartito, tmp_path, metrics, said):
+def test_unknown_names_are_refused_before_the_start(spartito, tmp_path, metrics, message):
     done = run(spartito, "run", "-o", "x", "--metric", metrics, "--", sys.executable, "-c", "print('ran')", cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") <= 2
+    assert message in done.stderr and done.stderr.count("\n") <= 2
     assert not (tmp_path / "x").exists()
 
 
@@ -230,7 +230,7 @@ def uncountable():
     return missing[0]
 
 
-def test_uncountable_is_said_once_and_the_run_goes_on(spartito, tmp_path):
+def test_uncountable_is_reported_once_and_the_run_continues(spartito, tmp_path):
     name = uncountable()
     (tmp_path / "program.py").write_text("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'])\n")
     done = run(spartito, "run", "-o", "x", "--metric", name, "--metric", "rusage:ru_utime", "--", sys.executable,
@@ -243,7 +243,7 @@ def test_uncountable_is_said_once_and_the_run_goes_on(spartito, tmp_path):
     assert done.stderr.count(f"{name} cannot be counted here: ") == 1
 
 
-def test_uncountable_is_said_with_quiet_too(spartito, tmp_path):
+def test_uncountable_is_reported_with_quiet_too(spartito, tmp_path):
     name = uncountable()
     done = run(spartito, "run", "-q", "-o", "x", "--metric", name, "--", sys.executable, "-c", "pass", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr.startswith(f"spartito: {name} cannot be counted here: ")

@@ -308,7 +308,7 @@ def test_the_compiler_speaks_for_itself(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "environment", "status", "said"),
+    ("words", "environment", "status", "message"),
     [
         (["--compiler", "no-such-compiler", "a.c"], {}, 127, "no-such-compiler: command not found"),
         (["--compiler", "spartito compile cc", "a.c"], {}, 2, "--compiler: spartito compile cc: name a compiler"),
@@ -316,10 +316,10 @@ def test_the_compiler_speaks_for_itself(spartito, tmp_path):
         (["a.c"], {"CC": "'gcc"}, 2, "CC: 'gcc: No closing quotation"),
     ],
 )
-def test_compilers_that_cannot_be(spartito, words, environment, status, said):
+def test_compilers_that_cannot_be(spartito, words, environment, status, message):
     done = run(spartito, "compile", "cc", *words, env={**os.environ, **environment})
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_recording_is_off_for_a_time_below_a_compiled_function(spartito, extension, tmp_path):

@@ -74,7 +74,7 @@ def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
     assert [row["name"] for row in Model(str(tmp_path / "second")).flat() if row["visits"]] == ["__main__:f"]
 
 
-def test_packages_that_are_looked_for_again(tmp_path):
+def test_the_pth_file_is_read_again(tmp_path):
     """The .pth file that starts a measurement is read again, by site.addsitedir(), in the interpreter that is measured."""
     run(
         tmp_path,
@@ -128,18 +128,18 @@ def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
     )
 
 
-def test_a_long_setting_is_told_whole(tmp_path):
+def test_a_long_setting_is_complete(tmp_path):
     """A setting longer than usual is complete, and so are the settings after it, in the recorder and in its file."""
     patterns = [f"-some.package.module_{n}:function_{n}" for n in range(1000)]
     run(
         tmp_path,
         f"patterns = {patterns!r}\n"
         "start('long', filter='\\n'.join(patterns), depth='77', scorep='1')\n"
-        "told = dict(measure.settings())\n"
+        "settings = dict(measure.settings())\n"
         "measure.stop()\n"
-        "assert told['filter'].split('\\n') == patterns, told\n"
-        "found = (told['depth'], told['trace_memory'], told['when_full'], told['trace'])\n"
-        "assert found == ('77', str(512 << 20), 'flush', '0'), told\n",
+        "assert settings['filter'].split('\\n') == patterns, settings\n"
+        "found = (settings['depth'], settings['trace_memory'], settings['when_full'], settings['trace'])\n"
+        "assert found == ('77', str(512 << 20), 'flush', '0'), settings\n",
     )
     written = contents.settings(Model(str(tmp_path / "long")).info())
     assert written["filter"].split("\n") == patterns

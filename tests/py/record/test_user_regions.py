@@ -292,8 +292,8 @@ def test_a_profile_function_goes_on_through_start_pause_and_stop(spartito, tmp_p
         + (own + start if first else start + own)
         + "look()\nspartito.pause()\nlook()\nspartito.resume()\nlook()\nspartito.stop()\nlook()\n"
     )
-    rows, said = started(spartito, tmp_path, text)
-    assert said == ["call return"] * 4
+    rows, lines = started(spartito, tmp_path, text)
+    assert lines == ["call return"] * 4
     assert rows["__main__:leaf"]["visits"] == 2
 
 
@@ -374,7 +374,7 @@ def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("start('x', trace_memroy=3)", "TypeError: unknown setting 'trace_memroy'; did you mean trace_memory?"),
         ("start('x', trace_memory='much')", "ValueError: trace_memory: 'much' is not a size"),
@@ -387,10 +387,10 @@ def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
         ("start('x'); spartito.start('y')", "ValueError: measuring already"),
     ],
 )
-def test_start_refuses(tmp_path, call, said):
+def test_start_refuses(tmp_path, call, message):
     done = plain(tmp_path, f"spartito.{call}\n")
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "y").exists()
 
 
@@ -448,8 +448,8 @@ except ValueError:
         hook,
     )
     found = model.tasks()
-    told = {name: (g["tasks"], g["steps"], g["states"]) for name, g in by_coroutine(found).items()}
-    assert told == {
+    reported = {name: (g["tasks"], g["steps"], g["states"]) for name, g in by_coroutine(found).items()}
+    assert reported == {
         "pauses": (1, 5, {"returned": 1}),
         "main": (1, 5, {"returned": 1}),
         "raises": (1, 1, {"raised": 1}),

@@ -81,9 +81,9 @@ def until_seen(spartito, path, pid, *words, out="out", **keywords):
     with attaching(spartito, path, *words, pid, out=out, **keywords) as attach:
         sees(attach, path / out, pid, "busy")
         attach.send_signal(signal.SIGINT)
-        said = attach.communicate()[1]
-    assert attach.returncode == 0, said
-    return said
+        message = attach.communicate()[1]
+    assert attach.returncode == 0, message
+    return message
 
 
 def test_a_process_that_runs_on(tmp_path, spartito):
@@ -105,7 +105,7 @@ def test_a_process_that_runs_on(tmp_path, spartito):
     assert [process["pid"] for process in info["processes"]] == [p.pid] and not info["problems"]
 
 
-def test_the_time_asked_for_begins_with_the_looks():
+def test_the_duration_begins_with_the_samples():
     class Slow:
         """Samplers that need longer than the duration until they begin."""
 
@@ -178,12 +178,12 @@ def test_a_process_that_becomes_another_program(tmp_path, spartito):
         """
     with running(source) as p, attaching(spartito, tmp_path, p.pid) as attach:
         attach.stderr.readline()
-        for function, said in (("before", "after\n"), ("after", "")):
+        for function, line in (("before", "after\n"), ("after", "")):
             while not any(f"__main__:{function}" in names for names in so_far(tmp_path / "out").values()):
                 assert attach.poll() is None
             p.stdin.write("\n")
             p.stdin.flush()
-            assert p.stdout.readline() == said
+            assert p.stdout.readline() == line
         assert p.wait() == 4
         assert attach.wait() == 0, attach.stderr.read()
     assert {"__main__:before", "__main__:after"} <= set(rows(tmp_path / "out"))

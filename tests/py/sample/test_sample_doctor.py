@@ -40,10 +40,10 @@ def test_threads_that_wait(spartito):
 
 def test_a_process_without_python(spartito):
     with subprocess.Popen(["sleep", "1000"]) as p:
-        said = ""
-        while "sleep)" not in said:  # until the child has executed sleep
+        message = ""
+        while "sleep)" not in message:  # until the child has executed sleep
             done = run(spartito, "doctor", p.pid)
-            said = done.stderr
+            message = done.stderr
         p.kill()
-    assert (done.returncode, done.stdout, said.count("\n")) == (1, "", 1)
-    assert said.startswith(f"spartito: process {p.pid} runs no Python (/")
+    assert (done.returncode, done.stdout, message.count("\n")) == (1, "", 1)
+    assert message.startswith(f"spartito: process {p.pid} runs no Python (/")

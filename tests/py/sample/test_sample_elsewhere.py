@@ -114,7 +114,7 @@ second()
     assert gone(tmp_path)
 
 
-def test_ranks_of_mpi_on_hosts_of_their_own(tmp_path, mpi):  # noqa: F811
+def test_ranks_of_mpi_on_separate_hosts(tmp_path, mpi):  # noqa: F811
     environment = {**mpi.environment, "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1", "MPIR_CVAR_NOLOCAL": "1"}
     ranks = [f"mpiexec.{mpi.kind}", "-n", "2", *HOST, sys.executable, "program.py"]
     done = run(tmp_path, RING + "print('done')\n", ranks, env=environment)

@@ -60,18 +60,18 @@ def test_a_sampler_that_is_killed_is_missed(tmp_path):
     ) as launcher:
         assert [launcher.stdout.readline(), launcher.stdout.readline()] == ["seen\n", "go on\n"]
         os.kill(sampler_of(launcher.pid), signal.SIGKILL)
-        _, said = launcher.communicate("\n", timeout=60)
-    assert launcher.returncode == 0, said
+        _, message = launcher.communicate("\n", timeout=60)
+    assert launcher.returncode == 0, message
     m = model(tmp_path)
     (process,) = m.info()["processes"]
     meta = process["meta"]
     found = round(sum(row["metrics"]["samples"]["excl"] for row in m.flat()))
-    assert found > 5 and meta["sample_count"] == str(found) and f"times are those of samples: {found:,} at 100 Hz" in said
+    assert found > 5 and meta["sample_count"] == str(found) and f"times are those of samples: {found:,} at 100 Hz" in message
     ended, unseen = float(meta["sample_ended"]), float(meta["sample_unseen"])
     assert unseen >= 0.3 and ended + unseen == pytest.approx(process["stop"] - process["begin"], abs=1e-5)
     assert process["end"] == "normal"
     sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; [\d.]+ \S?s were not seen"
-    assert re.search(sentence, said)
+    assert re.search(sentence, message)
     for verb, status in (("report", 4), ("info", 0)):
         done = subprocess.run([sys.executable, "-m", "spartito", verb, "run"], cwd=tmp_path, capture_output=True, text=True)
         assert re.search(sentence, done.stderr) and done.returncode == status
@@ -110,15 +110,15 @@ def attach(tmp_path, how):
                     while not seen(tmp_path / "run"):
                         time.sleep(0.05)
                     how(p, attached)
-                    said = attached.communicate(timeout=60)[1]
+                    message = attached.communicate(timeout=60)[1]
                 finally:
                     attached.kill()
-            assert attached.returncode == 0, said
+            assert attached.returncode == 0, message
         finally:
             p.kill()
     info = subprocess.run([sys.executable, "-m", "spartito", "info", "run"], cwd=tmp_path, capture_output=True, text=True)
     (process,) = model(tmp_path).info()["processes"]
-    return json.loads((tmp_path / "run" / "experiment.json").read_text()), info, process, said
+    return json.loads((tmp_path / "run" / "experiment.json").read_text()), info, process, message
 
 
 def test_attached_to_a_process_that_is_killed(tmp_path):
@@ -135,9 +135,9 @@ def test_attached_to_a_process_that_runs_on(tmp_path):
 
 
 def test_attached_by_a_sampler_that_is_killed(tmp_path):
-    known, info, process, said = attach(tmp_path, lambda p, attached: os.kill(*children(attached.pid), signal.SIGKILL))
+    known, info, process, message = attach(tmp_path, lambda p, attached: os.kill(*children(attached.pid), signal.SIGKILL))
     sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; what came after that was not seen"
-    assert re.search(sentence, said) and re.search(sentence, info.stderr)
+    assert re.search(sentence, message) and re.search(sentence, info.stderr)
     # the end of the process is unknown, and the process still runs
-    assert process["end"] == "stopped" and "abruptly" not in said + info.stderr
+    assert process["end"] == "stopped" and "abruptly" not in message + info.stderr
     assert known["attached"] == "runs" and int(process["meta"]["sample_count"]) > 0

@@ -181,7 +181,7 @@ for i in range(150):
         assert seen(row) / seen(whole) == pytest.approx(row["incl"] / whole["incl"], abs=0.06 + late(m) / whole["incl"])
 
 
-def test_threads_are_told_apart(tmp_path):
+def test_threads_are_distinguished(tmp_path):
     program = """
 import threading
 def one(): work(0.3)
@@ -391,7 +391,7 @@ import slow
     assert of(by_name["_frozen_importlib:_find_and_load"], "samples") > 5
 
 
-def test_a_process_that_came_too_late_is_not_said_to_have_ended():
+def test_a_process_that_came_too_late_is_not_reported_as_ended():
     meta = {"settings": "\nsampler=9\n"}
     times = [
         (1, 0, 1, "normal"),

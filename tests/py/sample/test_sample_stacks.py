@@ -105,7 +105,7 @@ def test_frames_of_all_threads():
         assert not process.alive()
 
 
-def test_who_has_the_lock():
+def test_holder_of_the_gil():
     source = """
         import threading, time
         threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
@@ -220,14 +220,14 @@ def test_code_that_takes_the_place_of_another(tmp_path):
 
 def test_processes_that_have_no_python():
     with subprocess.Popen(["sleep", "1000"]) as p:
-        said = ""
-        while "runs no Python" not in said:  # before it executes sleep, the child is a fork of this Python
+        message = ""
+        while "runs no Python" not in message:  # before it executes sleep, the child is a fork of this Python
             try:
                 _sample.Process(p.pid)
             except FileNotFoundError as e:
-                said = e.strerror
+                message = e.strerror
         p.kill()
-    assert re.fullmatch(rf"process {p.pid} runs no Python \(/.*\)", said)
+    assert re.fullmatch(rf"process {p.pid} runs no Python \(/.*\)", message)
     with pytest.raises(ProcessLookupError, match=f"there is no process {p.pid}"):
         _sample.Process(p.pid)
 
@@ -360,7 +360,7 @@ def test_sub_interpreters():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="interpreters have locks of their own from 3.12 on")
-def test_the_state_of_a_sub_interpreter_with_a_lock_of_its_own():
+def test_states_in_a_sub_interpreter_with_a_separate_gil():
     """Two threads of one such interpreter compete for its GIL: exactly one holds it."""
     source = """
         try:

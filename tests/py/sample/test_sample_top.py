@@ -74,7 +74,7 @@ FAMILY = """
     """
 
 
-def test_children_are_looked_at_too(spartito):
+def test_children_are_sampled_too(spartito):
     with running(FAMILY) as p:
         done = run(spartito, "top", "--once", "--duration", "1", p.pid)
         assert "early" not in done.stdout and "process " + str(p.pid) + ", " in done.stdout

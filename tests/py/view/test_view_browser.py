@@ -106,8 +106,8 @@ def test_one_file_shows_the_same_without_a_network(page, spartito, experiment):
         assert set(requests(page)) <= {path.as_uri(), "data:,"}
         assert complaints(page) == []
         # a question that the file cannot answer gives a message, and no request
-        said = page.evaluate("window.spartito.store.source.get('tree', {begin: 0, end: 0.1}).then(() => '', (e) => e.message)")
-        assert "spartito view" in said
+        message = page.evaluate("window.spartito.store.source.get('tree', {begin: 0, end: 0.1}).then(() => '', (e) => e.message)")
+        assert "spartito view" in message
         assert set(requests(page)) <= {path.as_uri(), "data:,"}
     finally:
         page.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
@@ -150,7 +150,7 @@ def page_code():
 
 
 HOSTILE = """(async () => {
-  const url = URL_OF_THE_PAGE, said = {};
+  const url = URL_OF_THE_PAGE, answers = {};
   const loads = (element, name, value) => new Promise((done) => {
     element.onload = () => done("loaded");
     element.onerror = () => done("refused");
@@ -158,20 +158,20 @@ HOSTILE = """(async () => {
     document.body.append(element);
   });
   const read = (options) => fetch(url + "data/facts", options).then(async (r) => (await r.text()) || r.type, () => "refused");
-  said.cors = await read({});
-  said.opaque = await read({ mode: "no-cors" });
-  said.post = await read({ method: "POST", mode: "no-cors" });
-  said.credentials = await read({ credentials: "include" });
-  said.script = await loads(document.createElement("script"), "src", url + "app.js");
-  said.style = await loads(Object.assign(document.createElement("link"), { rel: "stylesheet" }), "href", url + "app.css");
-  said.image = await loads(document.createElement("img"), "src", url + "data/facts");
-  said.object = await loads(document.createElement("object"), "data", url + "data/facts");
-  said.socket = await new Promise((done) => {
+  answers.cors = await read({});
+  answers.opaque = await read({ mode: "no-cors" });
+  answers.post = await read({ method: "POST", mode: "no-cors" });
+  answers.credentials = await read({ credentials: "include" });
+  answers.script = await loads(document.createElement("script"), "src", url + "app.js");
+  answers.style = await loads(Object.assign(document.createElement("link"), { rel: "stylesheet" }), "href", url + "app.css");
+  answers.image = await loads(document.createElement("img"), "src", url + "data/facts");
+  answers.object = await loads(document.createElement("object"), "data", url + "data/facts");
+  answers.socket = await new Promise((done) => {
     const socket = new WebSocket(url.replace("http:", "ws:") + "data/facts");
     socket.onopen = () => done("open");
     socket.onerror = () => done("refused");
   });
-  said.events = await new Promise((done) => {
+  answers.events = await new Promise((done) => {
     const events = new EventSource(url + "data/facts");
     events.onmessage = events.onopen = () => done("open");
     events.onerror = () => (events.close(), done("refused"));
@@ -183,12 +183,13 @@ HOSTILE = """(async () => {
     const sent = new Promise((done) => (target.onload = done));
     form.submit();
     await sent;
-    said["form " + form.method] = target.contentDocument === null ? "refused" : target.contentDocument.body.innerText || "refused";
+    const body = target.contentDocument?.body;
+    answers["form " + form.method] = body?.innerText || "refused";
   }
   const frame = document.createElement("iframe");
   await loads(frame, "src", url);
-  said.frame = frame.contentDocument === null ? "refused" : frame.contentDocument.body.innerText || "refused";
-  return said;
+  answers.frame = frame.contentDocument === null ? "refused" : frame.contentDocument.body.innerText || "refused";
+  return answers;
 })()"""
 
 
@@ -199,8 +200,8 @@ def test_a_hostile_page_reads_nothing_even_with_the_address(page, spartito, expe
         for host in ("127.0.0.1", "localhost"):  # another site, and another origin of the same site
             page.call("Page.navigate", url=other.url.replace("127.0.0.1", host) + "/index.html")
             page.wait_for("document.title === 'hostile'")
-            said = page.evaluate(HOSTILE.replace("URL_OF_THE_PAGE", json.dumps(viewing.url)))
-            assert set(said.values()) == {"refused"}, said
+            reported = page.evaluate(HOSTILE.replace("URL_OF_THE_PAGE", json.dumps(viewing.url)))
+            assert set(reported.values()) == {"refused"}, reported
             answers = [e["params"]["response"] for e in page.events if e["method"] == "Network.responseReceived"]
             statuses = {answer["status"] for answer in answers if answer["url"].startswith(viewing.url)}
             assert statuses == {403, 405}, statuses  # the server refused the requests: not only did the browser hide the answers

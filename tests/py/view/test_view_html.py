@@ -131,7 +131,7 @@ def test_without_sources(call, cwd):
     assert payload.unpack(page.blocks["facts"])[0]["has"]["source"] is False
 
 
-def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
+def test_the_size_limit_is_kept_in_a_clear_order_and_reported(call, cwd, monkeypatch):
     experiment = kinds.open_experiment(str(cwd / "x"))
     monkeypatch.setattr(onefile, "inline", lambda name: "code")
 
@@ -159,9 +159,9 @@ def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
             assert "the functions alone take" in str(e) and "raise --max-size" in str(e)
             break
         lack = {"paths": shown < whole[0], "sources": sources < whole[1]}
-        told = {"paths": "call paths", "sources": "source file"}
+        titles = {"paths": "call paths", "sources": "source file"}
         for what in ("paths", "sources"):
-            assert lack[what] == any(told[what] in sentence for sentence in pruned), (what, pruned)
+            assert lack[what] == any(titles[what] in sentence for sentence in pruned), (what, pruned)
         assert any("The timeline is" in sentence for sentence in pruned)
         # more important data is missing only if less important data is missing, too
         assert lack["paths"] or not lack["sources"]

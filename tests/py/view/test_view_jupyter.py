@@ -81,7 +81,7 @@ def jupyter(place):
     server.close()
 
 
-def test_who_is_let_in(jupyter, place):
+def test_admitted_users(jupyter, place):
     for path in ("/spartito/", "/spartito/app.js", "/spartito/data/facts"):
         status, where, body = jupyter.ask(path)
         assert status in (302, 403) and b"spartito" not in body.lower().replace(path.encode(), b""), (path, body[:200])
@@ -116,7 +116,7 @@ def test_a_page_below_jupyters_address(jupyter, tmp_path):
         )
         assert page.exceptions() == []
         page.call("Network.clearBrowserCookies")
-        ask = "window.spartito.store.source.get('tree', { limit: 3 }).then(() => 'told', (error) => error.message)"
+        ask = "window.spartito.store.source.get('tree', { limit: 3 }).then(() => 'answered', (error) => error.message)"
         assert "log in again" in page.evaluate(ask)
     finally:
         page.close()

@@ -110,7 +110,7 @@ def test_functions_have_what_their_paths_have(model):
         assert sum(own for path, (_, own) in paths.items() if regions[path] == region) == pytest.approx(excl, abs=1e-6)
 
 
-def test_what_is_not_in_the_trace_is_said(model):
+def test_data_missing_in_the_trace_is_reported(model):
     meta, columns = view(model, "flat", begin=0.0)
     assert set(meta["unranged"]) == {"io_bytes_read", "io_bytes_written"}
     assert not any("io_bytes" in name for name in columns) and "metric:ru_minflt:excl" in columns

@@ -161,7 +161,7 @@ def test_what_cannot_be_answered_is_a_sentence(running, capfd):
         f"/?{TOKEN}/",
     ],
 )
-def test_without_the_token_nothing_is_told(running, path):
+def test_without_the_token_nothing_is_answered(running, path):
     status, headers, body = running.raw(path)
     assert status == 403 and body.decode().strip() == server.DENIED and TOKEN not in str(headers)
 
@@ -275,7 +275,7 @@ HOST = b"Host: 127.0.0.1:%d\r\n"
         (403, b"GET /x HTTP/1.1\r\n\r\n"),
     ],
 )
-def test_no_request_of_ours(running, status, head):
+def test_requests_that_the_page_does_not_send(running, status, head):
     answer = running.bytes(head.replace(b"%s", HOST % running.port))
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer
     assert b"Connection: close" in answer or status == 403
@@ -301,7 +301,7 @@ def test_slow_questions_are_asked_once_and_stall_nobody(running):
     assert [a[0] for a in answers] == [200] * 10 and running.fake.asked.count(("slow", {"limit": "1"})) == 1
 
 
-def test_who_goes_away_takes_the_answer_from_nobody(running):
+def test_a_client_that_leaves_takes_the_answer_from_nobody(running):
     with socket.create_connection(("127.0.0.1", running.port), 100) as s:
         s.sendall(b"GET /%s/data/slow HTTP/1.1\r\n%s\r\n" % (TOKEN.encode(), HOST % running.port))
         assert running.fake.begun.acquire(timeout=100)
@@ -358,7 +358,7 @@ def test_idle_slow_and_deaf_connections_stall_nobody(running):
             assert running.ask("data/tree")[0] == 200
 
 
-def test_who_does_nothing_is_shown_out(running, monkeypatch):
+def test_idle_connections_are_closed(running, monkeypatch):
     for patience, begin in (("PATIENCE_HEAD", b"GET /x HTTP/1.1\r\n"), ("PATIENCE_IDLE", b"")):
         monkeypatch.setattr(server, patience, 0.0)
         with socket.create_connection(("127.0.0.1", running.port), 100) as s:

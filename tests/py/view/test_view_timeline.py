@@ -204,8 +204,8 @@ def test_messages_are_those_of_the_matrix(kept):
     for a, b, n in zip(rows["from"], rows["to"], rows["bytes"]):
         pairs[of[a], of[b]] += 1
         size[of[a], of[b]] += n
-    told = {(a, b): (n, s) for a, b, n, s in zip(matrix["from"], matrix["to"], matrix["messages"], matrix["bytes"])}
-    assert told and {pair: (n, size[pair]) for pair, n in pairs.items()} == told
+    reported = {(a, b): (n, s) for a, b, n, s in zip(matrix["from"], matrix["to"], matrix["messages"], matrix["bytes"])}
+    assert reported and {pair: (n, size[pair]) for pair, n in pairs.items()} == reported
     assert list(rows["sent"]) == sorted(rows["sent"]) and meta["hidden"] == 0
     assert all(c < len(meta["comms"]) for c in rows["comm"])
     whole = list(zip(rows["sent"], rows["received"], rows["from"], rows["to"]))
@@ -239,14 +239,14 @@ def test_markers_and_counters(kept):
 
 def test_questions_that_cannot_be_answered(recorded):
     asked = kinds.Experiment(Model(recorded), str(recorded))
-    for kind, given, said in (
+    for kind, given, message in (
         ("timeline", {}, "location is missing"),
         ("timeline", {"location": "0", "pixels": "20000"}, "more than 16384"),
         ("overview", {"rows": "5"}, "rows cannot be 5"),
         ("overview", {"rows": "3-1"}, "rows cannot be 3-1"),
         ("overview", {"levels": "3"}, "takes no levels"),
     ):
-        with pytest.raises(Exception, match=said):
+        with pytest.raises(Exception, match=message):
             asked.get(kind, given)
 
 

@@ -131,8 +131,8 @@ def test_tasks_and_files(viewer, there, base):
 def test_views_over_time_say_what_they_show(viewer, base):
     for view in ("timeline", "flame"):
         viewer.open(f"view={view}")
-        said = viewer.page.evaluate("document.querySelector('.onerun').innerText")
-        assert f"spartito view {base}" in said
+        text = viewer.page.evaluate("document.querySelector('.onerun').innerText")
+        assert f"spartito view {base}" in text
 
 
 def test_a_range_of_time_has_no_counterpart(viewer, now):
@@ -146,10 +146,10 @@ def test_a_range_of_time_has_no_counterpart(viewer, now):
 def test_the_head_names_the_other_run(viewer, there, base):
     for view in ("summary", "table", "timeline"):
         viewer.open(f"view={view}")
-        said = shown(viewer, ".against")
+        text = shown(viewer, ".against")
         when = viewer.page.evaluate(f"new Date({there.info()['begin']} * 1000).toLocaleString()")
         # both runs were recorded with the same options: no warning follows
-        assert said == f"Against program.py of {when} in {base}"
+        assert text == f"Against program.py of {when} in {base}"
 
 
 def test_another_command_is_recorded_alike(now, base, tmp_path):
@@ -166,13 +166,13 @@ def test_another_command_is_recorded_alike(now, base, tmp_path):
         v.close()
 
 
-def test_what_else_differs_is_said_above_all_views(now, tmp_path):
+def test_other_differences_are_shown_above_all_views(now, tmp_path):
     other = measure(tmp_path, "--c-calls")
     v = Viewer(now, tmp_path, "--compare", other, "--compensate")
     try:
         v.open("view=table")
-        said = shown(v, ".against")
-        assert "The other run was recorded with --c-calls" in said and "not recorded alike" in said
+        text = shown(v, ".against")
+        assert "The other run was recorded with --c-calls" in text and "not recorded alike" in text
         v.page.evaluate("document.querySelector('.against button').click()")
         v.ready()
         assert "--c-calls" not in shown(v, ".against")
@@ -201,8 +201,8 @@ def test_a_notebooks_frame_shows_all_of_its_words_and_numbers(base, viewer, tmp_
     viewer.page.wait_for(f"Boolean({frame}?.contentWindow.spartito?.state().view)")
     viewer.page.evaluate(f"{frame}.contentWindow.spartito.store.select({{view: 'table'}})")
     viewer.page.wait_for(f"{inside}.querySelectorAll('.table .row').length > 5")
-    said = viewer.page.evaluate(f"{inside}.body.innerText")
-    assert "Against program.py of " in said and f" in {base}" in said and "Measuring took about " in said
+    page_text = viewer.page.evaluate(f"{inside}.body.innerText")
+    assert "Against program.py of " in page_text and f" in {base}" in page_text and "Measuring took about " in page_text
     cut = "[...{}.querySelectorAll('{}')].filter(e => e.scroll{} > e.client{}).map(e => e.innerText)"
     assert viewer.page.evaluate(cut.format(inside, ".where, .against", "Height", "Height")) == []
     assert viewer.page.evaluate(cut.format(inside, ".table .cell:not(.left), .table .head button", "Width", "Width")) == []
@@ -282,8 +282,8 @@ def test_balance(heat):
             assert bar is None
         else:
             assert bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == there), rel=1e-6)
-    said = {row["name"]: row["excl"]["mean"] for row in other.balance(over="ranks")["rows"]}
+    means = {row["name"]: row["excl"]["mean"] for row in other.balance(over="ranks")["rows"]}
     before = dict(map(tuple, view["before"]))
     for name in ("__main__:step", "MPI_Waitall"):
-        assert before[name] == pytest.approx(said[name])
+        assert before[name] == pytest.approx(means[name])
     assert viewer.page.exceptions() == []

@@ -133,8 +133,8 @@ def test_search_counts_what_it_hits(viewer, model):
     assert view["hits"]["paths"] == len(rows)
     assert view["hits"]["regions"] == len({(row["name"], row["file"], row["line"]) for row in rows})
     assert 0 < view["hits"]["time"] < view["total"]
-    said = viewer.page.evaluate("document.querySelector('.hits').textContent")
-    assert f"{len(rows)} paths" in said
+    text = viewer.page.evaluate("document.querySelector('.hits').textContent")
+    assert f"{len(rows)} paths" in text
     view = viewer.open("view=table&search=nothing+has+this+name")
     assert view["rows"] == 0 and "Clear the search" in viewer.page.evaluate("document.body.innerText")
 
@@ -247,11 +247,11 @@ def test_pictures_are_stable_and_not_empty(viewer, width, height, theme):
         viewer.size(1280, 800)
 
 
-def test_what_is_not_here_is_told_and_left_out(viewer):
+def test_unknown_selections_are_reported_and_left_out(viewer):
     viewer.open("view=table&region=99999&process=7&module=nowhere")
     viewer.page.wait_for("document.querySelector('.unknown') !== null")
-    said = viewer.page.evaluate("document.querySelector('.unknown').innerText")
-    assert "Function 99999" in said and "Process 7" in said and "Module nowhere" in said
+    text = viewer.page.evaluate("document.querySelector('.unknown').innerText")
+    assert "Function 99999" in text and "Process 7" in text and "Module nowhere" in text
     assert not {"region", "process", "module"} & viewer.selection().keys()
     assert viewer.ready()["rows"] > 0
     viewer.open("view=icicle&path=1.1.1.1.1&centre=1.1.1.1.1")
@@ -259,7 +259,7 @@ def test_what_is_not_here_is_told_and_left_out(viewer):
     assert "path" not in viewer.selection()
 
 
-def test_a_wrong_regular_expression_is_told_beside_the_search(viewer):
+def test_a_wrong_regular_expression_is_reported_beside_the_search(viewer):
     viewer.open("view=table&search=/a(/")
     assert "regular expression" in viewer.page.evaluate("document.querySelector('.wrong').innerText")
     viewer.open("view=table&search=/a/")

@@ -132,7 +132,7 @@ def summed(found, key):
     return sorted(times.values(), reverse=True)
 
 
-def test_waits_are_summed_up_by_call_path_and_by_who_waited_for_whom(viewer, found):
+def test_waits_are_summed_up_by_call_path_and_by_waiter_and_holder(viewer, found):
     viewer.open("view=locks")
     choose = "[...document.querySelectorAll('.choice label')].find((l) => l.textContent === %r).querySelector('input').click()"
     viewer.page.evaluate(choose % "Call paths")
@@ -172,7 +172,7 @@ def test_a_wait_leads_to_its_callers(viewer):
     assert viewer.selection()["path"]
 
 
-def test_threads_that_wait_for_each_other_are_told(tmp_path, tmp_path_factory):
+def test_deadlocks_are_reported(tmp_path, tmp_path_factory):
     directory = measure(tmp_path, DEADLOCK)
     v = Viewer(directory, tmp_path_factory.mktemp("browser"))
     try:

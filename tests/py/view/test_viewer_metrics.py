@@ -336,7 +336,7 @@ def test_one_file_has_curves_and_weights(page, recorded, model, tmp_path):
     assert page.exceptions() == []
 
 
-def test_what_has_no_room_is_said(recorded):
+def test_data_without_space_is_reported(recorded):
     """Without space in the file, curves get fewer columns and trees by metric are left out. The page has a sentence for each."""
     experiment = kinds.open_experiment(str(recorded))
     packing = Packing(experiment, 1 << 30)

@@ -113,8 +113,8 @@ def is_empty(found):
 
 
 def views_of(viewer):
-    told = "[tab.id.replace('tab-', ''), tab.getAttribute('aria-disabled')]"
-    views = viewer.page.evaluate(f"[...document.querySelectorAll('[role=tab]')].map((tab) => {told})")
+    attributes = "[tab.id.replace('tab-', ''), tab.getAttribute('aria-disabled')]"
+    views = viewer.page.evaluate(f"[...document.querySelectorAll('[role=tab]')].map((tab) => {attributes})")
     return [view for view in views if SAMPLED or view[0] != "states"]
 
 

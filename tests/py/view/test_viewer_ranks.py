@@ -47,17 +47,17 @@ def test_messages_between_rows(heat):
     model, viewer = heat
     view = viewer.open("view=timeline")
     locations = [place["process"] for place in model.info()["locations"]]
-    said = {(row["from"], row["to"]): row for row in model.messages(by=("pair",))["rows"]["pair"]}
+    reported = {(row["from"], row["to"]): row for row in model.messages(by=("pair",))["rows"]["pair"]}
     assert view["hiddenMessages"] == 0
     found = {}
     for message in view["messages"]:
         pair = locations[message["from"]], locations[message["to"]]
         found.setdefault(pair, []).append(message)
-    assert found.keys() == said.keys()
+    assert found.keys() == reported.keys()
     for pair, messages in found.items():
-        assert len(messages) == said[pair]["messages"]
-        assert sum(m["bytes"] for m in messages) == said[pair]["bytes"]
-        assert sum(m["received"] - m["sent"] for m in messages) == pytest.approx(said[pair]["time"])
+        assert len(messages) == reported[pair]["messages"]
+        assert sum(m["bytes"] for m in messages) == reported[pair]["bytes"]
+        assert sum(m["received"] - m["sent"] for m in messages) == pytest.approx(reported[pair]["time"])
     # a range shows only messages outstanding in it
     x, y = viewer.box("canvas")
     viewer.wheel(x + 800, y + 100, -1000)
@@ -71,17 +71,17 @@ def test_balance_over_ranks(heat):
     model, viewer = heat
     view = viewer.open("view=balance")
     assert view["units"] == [f"rank {rank}" for rank in range(4)]
-    said = model.balance(over="ranks")
-    assert view["over"] == said["over"]
-    listed = [row["name"] for row in said["rows"]]
+    reported = model.balance(over="ranks")
+    assert view["over"] == reported["over"]
+    listed = [row["name"] for row in reported["rows"]]
     # without names that several rows share, as <listcomp>
-    expected = {row["name"]: row["excl"] for row in said["rows"] if listed.count(row["name"]) == 1}
+    expected = {row["name"]: row["excl"] for row in reported["rows"] if listed.count(row["name"]) == 1}
     assert {"__main__:step", "MPI_Waitall"} <= expected.keys() & {row["name"] for row in view["rows"]}
     for row in view["rows"]:
         if row["name"] in expected:
             for number in ("mean", "std", "min", "max", "imbalance"):
                 assert row[number] == pytest.approx(expected[row["name"]][number], abs=1e-9), row["name"]
-    assert [model.info()["processes"][unit]["rank"] for unit in said["units"]] == [0, 1, 2, 3]
+    assert [model.info()["processes"][unit]["rank"] for unit in reported["units"]] == [0, 1, 2, 3]
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
     times = in_steps(model)
     assert times[step["maxUnit"]] == max(times)
@@ -95,7 +95,7 @@ def test_balance_over_ranks(heat):
     assert step["outliers"] == sorted(away, key=away.get, reverse=True)
     # each bar is the busy time of a rank
     locations = model.info()["locations"]
-    for unit, sum_of_bar in zip(said["units"], view["bars"]):
+    for unit, sum_of_bar in zip(reported["units"], view["bars"]):
         assert sum_of_bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == unit), rel=1e-6)
 
 
@@ -149,21 +149,21 @@ def test_one_function_and_one_rank(heat):
 def test_matrix_of_messages(heat):
     model, viewer = heat
     view = viewer.open("view=matrix")
-    said = model.messages(by=("pair",))
+    reported = model.messages(by=("pair",))
     ranks = [p["rank"] for p in model.info()["processes"]]
-    pairs = {(ranks[row["from"]], ranks[row["to"]]): row for row in said["rows"]["pair"]}
+    pairs = {(ranks[row["from"]], ranks[row["to"]]): row for row in reported["rows"]["pair"]}
     assert view["labels"] == [f"rank {rank}" for rank in range(4)]
     for sender in range(4):
         for receiver in range(4):
             assert view["cells"][sender][receiver] == pairs.get((sender, receiver), {"bytes": 0})["bytes"]
     assert view["sent"] == [sum(row) for row in view["cells"]]
     assert view["received"] == [sum(row[i] for row in view["cells"]) for i in range(4)]
-    assert view["total"] == said["bytes"]
+    assert view["total"] == reported["bytes"]
     viewer.page.evaluate("document.querySelectorAll('.choice input')[1].click()")
     view = viewer.ready()
-    assert (view["quantity"], view["total"]) == ("messages", said["messages"])
+    assert (view["quantity"], view["total"]) == ("messages", reported["messages"])
     assert view["cells"][1][2] == pairs[1, 2]["messages"]
     # a range of the run has fewer messages
     sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])
-    assert 0 < viewer.open(f"view=matrix&begin=0&end={sent[len(sent) // 2]!r}")["total"] < said["bytes"]
+    assert 0 < viewer.open(f"view=matrix&begin=0&end={sent[len(sent) // 2]!r}")["total"] < reported["bytes"]
     assert viewer.page.exceptions() == []

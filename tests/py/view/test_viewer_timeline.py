@@ -163,8 +163,8 @@ def test_a_range_is_selected_for_all_views(viewer, recorded):
     _, columns = payload.unpack(Model(str(recorded)).view("flat", begin=begin, end=end, limit=1))
     until, right = time.monotonic() + browser.PATIENCE, pytest.approx(columns["excl"][0], rel=0.01)
     # until the answer arrives, the list shows the previous range
-    while (told := viewer.page.evaluate("document.querySelector('.inrange li')?.innerText")) is None or units_of(told) != right:
-        assert time.monotonic() < until, (told, right)
+    while (text := viewer.page.evaluate("document.querySelector('.inrange li')?.innerText")) is None or units_of(text) != right:
+        assert time.monotonic() < until, (text, right)
         time.sleep(0.05)
     assert view["span"]["end"] == whole  # the timeline keeps its span
     x, y = viewer.box("canvas")  # the selection is shown above it

@@ -291,7 +291,7 @@ def test_a_search_fades_the_others_in_every_table(viewer):
         assert any(hit in text for text in viewer.page.evaluate(FADED)), view
 
 
-def test_what_a_range_does_not_narrow_is_said(viewer, model):
+def test_views_without_ranges_are_reported(viewer, model):
     end = model.tasks()["tasks"][0]["created"]
     notes = "[...document.querySelectorAll('main .note')].map(e => e.textContent).join(' ')"
     for view in ("tasks", "io", "source"):

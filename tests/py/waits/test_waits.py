@@ -330,7 +330,7 @@ def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path, wait, statu
 
 UNCHANGED = """
 import copy, inspect, pickle, queue, select, socket, sys, threading, time, _thread
-def told(function, *args, **kwargs):
+def call(function, *args, **kwargs):
     try:
         return function(*args, **kwargs)
     except BaseException as e:
@@ -338,23 +338,23 @@ def told(function, *args, **kwargs):
 lock, rlock = threading.Lock(), threading.RLock()
 for one in (lock, rlock):
     print(type(one), type(one).__name__, one.acquire.__doc__, one.__enter__.__doc__, one.acquire.__name__, one.acquire.__qualname__)
-    print(repr(one).split(" at ")[0], told(inspect.signature, one.acquire), told(inspect.signature, type(one).acquire))
-    print(told(pickle.dumps, one), told(copy.copy, one))
-    print(told(one.release), told(one.acquire, 1, 2, 3), told(one.acquire, timeout=-5), told(one.acquire, False, 1))
-    print(told(one.acquire, True, "x"), told(one.acquire, blocking=True, nonsense=1))
-    print(told(one.acquire, True, 1e300), told(one.acquire, True, float("nan")), told(one.acquire, timeout=2**80))
-    print(told(one.acquire, True, 10**400), told(one.acquire, timeout=-(10**400)))
+    print(repr(one).split(" at ")[0], call(inspect.signature, one.acquire), call(inspect.signature, type(one).acquire))
+    print(call(pickle.dumps, one), call(copy.copy, one))
+    print(call(one.release), call(one.acquire, 1, 2, 3), call(one.acquire, timeout=-5), call(one.acquire, False, 1))
+    print(call(one.acquire, True, "x"), call(one.acquire, blocking=True, nonsense=1))
+    print(call(one.acquire, True, 1e300), call(one.acquire, True, float("nan")), call(one.acquire, timeout=2**80))
+    print(call(one.acquire, True, 10**400), call(one.acquire, timeout=-(10**400)))
     print(one.acquire(), one.acquire(False), one.acquire(blocking=0), repr(one).split(" at ")[0])
-    print(told(type(one).acquire), told(type(one).acquire, 1), one.release(), told(type(one).release, one))
+    print(call(type(one).acquire), call(type(one).acquire, 1), one.release(), call(type(one).release, one))
     with one as entered:
         print(entered)
     print(one.__enter__(), one.__exit__(None, None, None), one.acquire(timeout=0.5), one.release())
-    print(told(one.acquire, True, -1), told(one.__exit__), told(one.release))
+    print(call(one.acquire, True, -1), call(one.__exit__), call(one.release))
 class Mine(type(rlock)):
     pass
-print(Mine().acquire(), Mine.acquire is type(rlock).acquire, told(time.sleep, -1), told(time.sleep, "x"), told(select.select, 1))
-print(time.sleep.__module__, time.sleep.__text_signature__, time.sleep, told(queue.SimpleQueue().get, False))
-print(told(queue.SimpleQueue().get, True, 0.01), told(queue.Queue().get, timeout=0.01), told(threading.Thread().join))
+print(Mine().acquire(), Mine.acquire is type(rlock).acquire, call(time.sleep, -1), call(time.sleep, "x"), call(select.select, 1))
+print(time.sleep.__module__, time.sleep.__text_signature__, time.sleep, call(queue.SimpleQueue().get, False))
+print(call(queue.SimpleQueue().get, True, 0.01), call(queue.Queue().get, timeout=0.01), call(threading.Thread().join))
 for _ in range(300):
     with lock, rlock:
         pass
@@ -370,7 +370,7 @@ class Socket(socket.socket):
         print("asked")
 one, other = socket.socketpair()
 other.send(b"x")
-print(told(Queue().get, Asked()), told(queue.SimpleQueue().get, Asked()), Socket(fileno=one.detach()).recv(1))
+print(call(Queue().get, Asked()), call(queue.SimpleQueue().get, Asked()), Socket(fileno=one.detach()).recv(1))
 condition = threading.Condition()
 with condition, condition:
     print(condition.wait(0.01), condition._is_owned(), repr(condition).split(",")[0].split(" at ")[0])

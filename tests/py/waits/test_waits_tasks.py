@@ -160,23 +160,23 @@ trio.run(main)
 """
 
 
-def told(*stack, task="__main__:main", what=None):
+def classified(*stack, task="__main__:main", what=None):
     return awaittable.told({"stack": list(stack), "task": task, "where": stack[-1] if stack else None, "what": what})
 
 
 def test_what_stacks_say():
     loop = ("asyncio.runners:run", "asyncio.events:Handle._run")
     main = ["__main__:main"]
-    assert told(*loop, *main, "asyncio.tasks:wait_for", "asyncio.queues:Queue.get") == ("queue", "asyncio", main)
-    assert told(*loop, *main, "asyncio.tasks:wait_for", what="_asyncio.Future") == ("task", "asyncio", main)
-    assert told(*loop, *main, what="_asyncio.Task") == ("task", "asyncio", main)
-    assert told(*loop, *main, what="Thing") == ("other", "asyncio", main)
+    assert classified(*loop, *main, "asyncio.tasks:wait_for", "asyncio.queues:Queue.get") == ("queue", "asyncio", main)
+    assert classified(*loop, *main, "asyncio.tasks:wait_for", what="_asyncio.Future") == ("task", "asyncio", main)
+    assert classified(*loop, *main, what="_asyncio.Task") == ("task", "asyncio", main)
+    assert classified(*loop, *main, what="Thing") == ("other", "asyncio", main)
     inner = ("asyncio.locks:_ContextManagerMixin.__aenter__", "asyncio.locks:Lock.acquire")
-    assert told(*loop, *main, *inner) == ("lock", "asyncio", main)
+    assert classified(*loop, *main, *inner) == ("lock", "asyncio", main)
     inner = ("trio._sync:Lock.acquire", "trio._core._traps:wait_task_rescheduled")
-    assert told("trio._core._run:unrolled_run", *main, *inner) == ("lock", "trio", main)
+    assert classified("trio._core._run:unrolled_run", *main, *inner) == ("lock", "trio", main)
     # a task of the library itself
-    assert told(*loop, "asyncio.tasks:sleep", task="asyncio.tasks:sleep") == ("sleep", "asyncio", ["asyncio.tasks:sleep"])
+    assert classified(*loop, "asyncio.tasks:sleep", task="asyncio.tasks:sleep") == ("sleep", "asyncio", ["asyncio.tasks:sleep"])
     # a record without a call path
     row = {"stack": [], "task": "__main__:main", "where": "asyncio.tasks:sleep", "what": "_asyncio.Future"}
     assert awaittable.told(row) == ("sleep", "asyncio", main)

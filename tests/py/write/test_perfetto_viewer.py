@@ -81,8 +81,8 @@ def test_it_opens(made, viewer, tmp_path):
     assert sorted(map(tuple, notes)) == sorted(
         (f"debug.{key}", str(value)) for s in trace.named("phase") for key, value in s.notes.items()
     )
-    said = "select distinct key, display_value from slice join args using (arg_set_id) where slice.name = '__main__:leaf'"
-    facts = dict(query(said + " and key like 'debug.%'"))
+    select = "select distinct key, display_value from slice join args using (arg_set_id) where slice.name = '__main__:leaf'"
+    facts = dict(query(select + " and key like 'debug.%'"))
     assert facts.keys() == {f"debug.{name}" for name in ("file", "line", "argcount", "nlocals", "stacksize", "lasti")}
     assert facts["debug.argcount"] == facts["debug.nlocals"] == "1" and facts["debug.file"].endswith("/program.py")
     # facts that only Chrome's form has

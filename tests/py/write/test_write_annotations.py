@@ -38,14 +38,14 @@ def main():
     return list(items(2))
 
 facts = {}
-def told(frame, event, argument):
+def profile_function(frame, event, argument):
     code = frame.f_code
     if event == "call" and code.co_name not in facts:
         where = {"file": code.co_filename, "line": code.co_firstlineno, "lasti": frame.f_lasti}
         facts[code.co_name] = {**where, **{name: getattr(code, "co_" + name) for name in ("argcount", "nlocals", "stacksize")}}
 
 if sys.argv[1:]:
-    sys.setprofile(told)
+    sys.setprofile(profile_function)
 main()
 sys.setprofile(None)
 print(json.dumps(facts))
@@ -55,7 +55,7 @@ NAMES = {"plain", "outer", "inner", "items", "main"}
 
 def expected(path):
     """{function: its annotations}"""
-    done = run([sys.executable], path, "told")
+    done = run([sys.executable], path, "profile_function")
     return {name: notes for name, notes in json.loads(done.stdout).items() if name in NAMES}
 
 

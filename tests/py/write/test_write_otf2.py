@@ -155,7 +155,7 @@ def test_existing_directory_is_refused(tmp_path):
     assert not list(tmp_path.parent.glob(tmp_path.name + ".part*"))
 
 
-def test_without_a_trace_the_reason_is_said(tmp_path):
+def test_without_a_trace_the_reason_is_reported(tmp_path):
     command = [sys.executable, "-m", "spartito", "convert", written.experiment(), "--to", "otf2", "-o", tmp_path / "no"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
     assert done.returncode != 0

@@ -261,9 +261,9 @@ def test_arrows_between_threads_and_tasks(made):
 
 
 def test_ends_of_processes(made):
-    said = {pid: {e.name: e for e in events} for pid, events in made.perfetto.processes.items()}
+    reported = {pid: {e.name: e for e in events} for pid, events in made.perfetto.processes.items()}
     for process in made.info["processes"]:
-        events = said[process["pid"]]
+        events = reported[process["pid"]]
         assert events["process begins"].notes["command line"] == process["command"]
         assert events["process begins"].notes["python"] == ".".join(map(str, sys.version_info[:3]))
         end = events["process ends"].notes
@@ -397,8 +397,8 @@ def test_messages(tmp_path):
     got = [e.notes for e in made.perfetto.instants("message received")]
     assert Counter(n["from rank"] for n in got if n["tag"] == 7) == Counter(range(4))
     # all MPI facts of a rank are notes of its calls
-    said = {name for events in made.perfetto.threads.values() for e in events for name in e.notes}
-    assert {"root", "bytes sent", "window", "put to rank", "request completed", "communicator made"} <= said
+    note_names = {name for events in made.perfetto.threads.values() for e in events for name in e.notes}
+    assert {"root", "bytes sent", "window", "put to rank", "request completed", "communicator made"} <= note_names
 
 
 def test_numbers_of_the_system_that_repeat(tmp_path):

@@ -258,7 +258,7 @@ def test_tables_count_samples(sampled, tmp_path):
     assert sorted(f.name for f in (tmp_path / "tables").iterdir()) == ["wall_clock.json", "wall_clock.txt"]
 
 
-def test_json_says_what_is_not_known(sampled, tmp_path):
+def test_json_marks_unknown_numbers(sampled, tmp_path):
     assert convert(sampled / "run", tmp_path / "x.json", to="json").returncode == 0
     found = json.loads((tmp_path / "x.json").read_text())
     units = dict(zip(found["value_columns"], found["value_units"]))

@@ -110,14 +110,14 @@ def test_counters_are_user_events(known):
 def test_metadata(known):
     (process,) = written.model("--trace").info()["processes"]
     for thread in known.values():
-        said = thread.metadata
-        assert said["Hostname"] == said["Node Name"] == process["host"]
-        assert said["pid"] == str(process["pid"])
-        assert said["OS Machine"] == os.uname().machine and said["OS Name"].startswith("Linux ")
-        if said["OS Machine"] == "x86_64":
-            assert said["CPU Type"]
-        assert said["Command Line"] == process["command"] and said["CWD"] and said["Executable"]
-        assert int(said["Starting Timestamp"]) < int(said["Ending Timestamp"])
+        metadata = thread.metadata
+        assert metadata["Hostname"] == metadata["Node Name"] == process["host"]
+        assert metadata["pid"] == str(process["pid"])
+        assert metadata["OS Machine"] == os.uname().machine and metadata["OS Name"].startswith("Linux ")
+        if metadata["OS Machine"] == "x86_64":
+            assert metadata["CPU Type"]
+        assert metadata["Command Line"] == process["command"] and metadata["CWD"] and metadata["Executable"]
+        assert int(metadata["Starting Timestamp"]) < int(metadata["Ending Timestamp"])
     assert known[0, 0, 0].metadata["tid"] != known[0, 0, 1].metadata["tid"]
 
 
@@ -179,9 +179,9 @@ def test_metadata_that_xml_cannot_hold(tmp_path):
     subprocess.run(list(map(str, run)), check=True)
     model = Model(str(tmp_path / "run"))
     model.convert("tau", str(tmp_path / "tau"))
-    said = taufiles.read_text(tmp_path / "tau")[0, 0, 0].metadata["Command Line"]
-    assert said == model.info()["processes"][0]["command"].replace("\x01", " ")
-    assert "two\nlines" in said and "a<b & ]]> c" in said
+    command_line = taufiles.read_text(tmp_path / "tau")[0, 0, 0].metadata["Command Line"]
+    assert command_line == model.info()["processes"][0]["command"].replace("\x01", " ")
+    assert "two\nlines" in command_line and "a<b & ]]> c" in command_line
 
 
 def test_deep_recursion_is_cut(tmp_path):

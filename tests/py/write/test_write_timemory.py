@@ -207,7 +207,7 @@ def test_depth_width_precision_units():
 
 
 @pytest.mark.parametrize(
-    ("metric", "options", "error", "said"),
+    ("metric", "options", "error", "message"),
     [
         ("cpu_clock", {}, ValueError, "unknown metric 'cpu_clock'"),
         ("wall_clock", {"units": "days"}, ValueError, "unknown unit 'days'"),
@@ -216,8 +216,8 @@ def test_depth_width_precision_units():
         ("wall_clock", {"process": 7}, Error, "there is no process 7"),
     ],
 )
-def test_what_cannot_be_is_refused(metric, options, error, said):
-    with pytest.raises(error, match=said):
+def test_what_cannot_be_is_refused(metric, options, error, message):
+    with pytest.raises(error, match=message):
         written.model().table(metric, **options)
 
 
@@ -229,12 +229,12 @@ def test_directory_holds_what_the_tables_say():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["wall-clock", "--sort", "incl"], "--sort is not for the report wall-clock"),
         (["trip-count", "--limit", "3"], "--limit is not for the report trip-count"),
     ],
 )
-def test_report_refuses(words, said, spartito):
+def test_report_refuses(words, message, spartito):
     done = subprocess.run([*spartito, "report", *words, "x"], stderr=subprocess.PIPE, encoding="utf-8")
-    assert done.returncode == 2 and said in done.stderr
+    assert done.returncode == 2 and message in done.stderr
