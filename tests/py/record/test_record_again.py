@@ -56,8 +56,8 @@ def test_what_an_event_costs_is_found_once(tmp_path):
 
 
 def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
-    """A function's cached state, in a word of its code object, becomes stale when the generation number of the filters changes.
-    After 65,536 measurements the number repeats; the stale state must not be used."""
+    """The cached state of a function, in a word of its code object, contains the generation number of the recorder's settings.
+    After 65,536 changes of settings the number repeats: state from an earlier measurement must not be used again."""
     run(
         tmp_path,
         "def before(): pass\n"

@@ -551,8 +551,8 @@ def test_a_nul_in_a_name_moves_no_other_text_of_a_region(measured):
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_measuring_begins_within_init(spartito, tmp_path, hook):
-    """From Python 3.12 on, an __init__ that was specialized has a shim frame of the interpreter below it, whose code object is
-    constant."""
+    """From Python 3.12 on, the caller of a specialized __init__ is a shim frame of the interpreter, whose code object is constant.
+    The measurement begins below both."""
     text = """
 import spartito
 def before(): pass
