@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A page in a real browser, and what is measured of it: the same for every viewer."""
+"""A page in a real browser, and measurements of it that are the same for every viewer."""
 
 import os
 import shutil
@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# behind what is here: both have an mpi.py
+# last in the path: both directories have a module mpi
 sys.path.append(os.path.join(os.path.dirname(HERE), "tests", "py", "helpers"))
 import browser  # noqa: E402
 
-HERE_IS = browser.CHROMIUM is not None
+AVAILABLE = browser.CHROMIUM is not None
 Server = browser.Server
-# ms from what a user does to the next frame, once for each of what `act` (a function of 0, 1, …) does
+# ms from a user's action to the next frame, for n calls of act (a function of 0, 1, …)
 FRAMES = """(async (n, act, changes) => {
     const out = [];
     for (let i = 0; i < n; i++) {
@@ -34,7 +34,7 @@ FRAMES = """(async (n, act, changes) => {
     }
     return out;
 })(%d, %s, %s)"""
-# ms between frames for a second and a half
+# ms between frames during 1.5 s
 GAPS = """(async () => {
     const out = [], until = performance.now() + 1500;
     for (let last = performance.now(); last < until; ) {
@@ -47,32 +47,32 @@ GAPS = """(async () => {
 
 
 class Never(Exception):
-    """There will be no picture: why."""
+    """The page will not show its picture; the text is the reason."""
 
 
 class Measured:
-    """Of one viewer with one experiment. Times in s, of frames in ms; None: not measured, or there is no such thing."""
+    """Measurements of one viewer with one experiment. Times in s, frames in ms; None: not measured, or not available."""
 
     def __init__(self, viewer):
         self.viewer = viewer
-        self.why = ""  # not empty: it could not be measured, or came to no picture
+        self.why = ""  # not empty: the reason why it could not be measured
         self.opening = []
-        self.memory = None  # MiB, the most that the page's process had
+        self.memory = None  # MiB, the peak of the page's process
         self.frames = []
         self.search = None
-        self.ready = None  # from the command to the address
+        self.ready = None  # from the command to the printed address
 
     def slowest(self):
         return max(self.opening) if self.opening else None
 
     def spread(self):
-        """Median, 90 % and most of the frames; None: there are none."""
+        """(median, 90 % quantile, maximum) of the frames, or None without frames."""
         times = sorted(self.frames)
         return (times[len(times) // 2], times[int(0.9 * (len(times) - 1))], times[-1]) if times else None
 
 
 class Page:
-    """Of 1280×800 pixels; patience: seconds until there will be no answer."""
+    """A page of 1280×800 pixels; patience: seconds to wait for an answer."""
 
     def __init__(self, patience):
         self.directory = tempfile.mkdtemp()
@@ -81,11 +81,11 @@ class Page:
         self.browser.call("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
         self.most = 0.0
         self.closed = threading.Event()
-        self.watching = threading.Thread(target=self._watch, daemon=True)  # a page that is busy cannot be asked
+        self.watching = threading.Thread(target=self._watch, daemon=True)  # in a thread, as a busy page gives no answer
         self.watching.start()
 
-    def look(self, expression):
-        """Its value. None: the page is just being changed for another."""
+    def evaluate(self, expression):
+        """The value of a JavaScript expression; None while the page navigates."""
         try:
             return self.browser.evaluate(expression)
         except browser.Gone as e:
@@ -94,33 +94,33 @@ class Page:
             return None
 
     def open(self, url, ready, failed="false"):
-        """Seconds until `ready` is true and the next frame begins. Never: it will not be."""
+        """Seconds until `ready` is true and the next frame begins. Raises Never if `failed` becomes true or patience ends."""
         self.browser.call("Page.navigate", url="about:blank")
         begin = time.monotonic()
         self.browser.call("Page.navigate", url=url)
-        while not self.look(ready):
-            if self.look(failed):
+        while not self.evaluate(ready):
+            if self.evaluate(failed):
                 raise Never(f"says after {time.monotonic() - begin:.0f} s that it cannot")
             if time.monotonic() - begin > self.patience:
                 raise Never(f"over {self.patience} s")
             time.sleep(0.01)
-        self.look("new Promise((done) => requestAnimationFrame(done))")
+        self.evaluate("new Promise((done) => requestAnimationFrame(done))")
         return time.monotonic() - begin
 
     def frames(self, n, act, changes="null"):
-        """ms. changes: the element, as JavaScript has it, in which something must have changed before the frame counts."""
-        return self.look(FRAMES % (n, act, changes)) or []
+        """ms of each frame. changes: JavaScript of the element that must change before a frame counts."""
+        return self.evaluate(FRAMES % (n, act, changes)) or []
 
     def gaps(self, key):
         """ms between frames while a key is held."""
         held = {"key": key, "code": f"Key{key.upper()}"}
         self.browser.call("Input.dispatchKeyEvent", type="keyDown", text=key, **held)
-        found = self.look(GAPS) or []
+        found = self.evaluate(GAPS) or []
         self.browser.call("Input.dispatchKeyEvent", type="keyUp", **held)
         return found
 
     def memory(self):
-        """MiB, the most that the page's process had until now."""
+        """MiB, the peak of the page's process so far."""
         self.most = max(self.most, self._memory())
         return self.most
 

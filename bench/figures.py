@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures that are no slowdowns: sizes, rates, start-up, memory, the report. Each is a row
+"""Figures other than slowdowns: sizes, rates, start-up, memory and the report. Each is a row
 (figure, measured, target, met or None)."""
 
 import json
@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 PAGE, CHUNK, EVENT_CHUNKS = 4096, 0x4B4E4843, (4, 6)
 
-# 1,000 regions in 20,000 call paths: 20 roots, each calling 20 middles, each calling 49 or 50 of the leaves
+# 1,000 regions in 20,000 call paths: 20 roots, each calling 20 functions, each of which calls 49 or 50 leaves
 PATHS = """
 import sys
 names = [f"f{n}" for n in range(1000)]
@@ -38,7 +38,7 @@ for repeat in range(20):
 with open("/proc/self/status") as f:
     print([line.split()[1] for line in f if line.startswith("VmRSS")][0])
 """
-# calls in no regular order, which compresses as real programs do
+# calls in random order, which compresses like the calls of real programs
 EVENTS = """
 import fractions, random
 r = random.Random(1)
@@ -56,7 +56,7 @@ for i in range(COUNT):
 
 
 def spartito(bench, *arguments, **keywords):
-    """Not in this project's folder, whose pyproject.toml would have to be parsed each time, as that of a project with settings."""
+    """Runs spartito outside of this repository, whose pyproject.toml it would parse on each start."""
     return subprocess.run([bench.command, *arguments], check=True, capture_output=True, text=True, cwd=bench.work, **keywords)
 
 
@@ -65,13 +65,13 @@ def measured(bench, directory, options, *command):
 
 
 def ask(bench, code, *arguments):
-    """What a piece of Python that uses the analysing half prints, as JSON."""
+    """Runs Python code that uses spartito's analysis; returns the JSON that it prints."""
     p = subprocess.run([bench.python, "-c", code, *arguments], check=True, capture_output=True, text=True)
     return json.loads(p.stdout)
 
 
 def rawgen():
-    """The generator of experiments of known size that the C tests use."""
+    """Builds and returns the generator of experiments of given size, which the C tests use."""
     build = os.path.join(ROOT, "build")
     environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
     if not os.path.exists(os.path.join(build, "build.ninja")):
@@ -81,7 +81,7 @@ def rawgen():
 
 
 def event_bytes(directory):
-    """Bytes of all chunks of events, their headers included, without the room still free in the last (src/format/FORMAT.md)."""
+    """Bytes of all chunks of events with their headers, without the free space of the last one (src/format/FORMAT.md)."""
     total = 0
     raw = os.path.join(directory, "raw")
     for name in os.listdir(raw):
@@ -121,13 +121,14 @@ def otf2_rate(bench, work, quick):
     for _ in range(4):
         events, seconds = ask(bench, code, directory, out)
         rates.append(events / seconds / 1e6)
-        shutil.rmtree(out)  # a virtual machine pays for memory that it never used before; the next run gets this back
+        shutil.rmtree(out)  # a virtual machine is slow with memory that it has not used before; the next run uses this memory again
     rate = max(rates)
     return [("raw to OTF2, million events a second, one core", f"{rate:.1f}", "at least 15", rate >= 15)]
 
 
 def perfetto(bench, work, quick):
-    """Loading counts; an event's size is that of the larger one of a program's and of calls among 500 functions at random."""
+    """The rate includes loading the experiment. The size of an event is the larger one of a program and of random calls among 500
+    functions."""
     made, program = os.path.join(work, "perfetto-in"), os.path.join(work, "perfetto-program")
     subprocess.run([rawgen(), made, "500", "5000", "1", "2000000" if quick else "10000000"], check=True)
     script = os.path.join(work, "perfetto.py")
@@ -203,7 +204,7 @@ def file_io(bench, work, quick):
 
 
 def native(bench, work, quick):
-    """A call of a compiled function that does nothing, its enter and leave together."""
+    """ns of a call of an empty compiled function: enter and leave together."""
     code = "import ctypes, sys; f = ctypes.CDLL(sys.argv[1]).calls; f.restype = ctypes.c_double; print(f(ctypes.c_long(10000)))"
     libraries = {}
     for name, compiler in (("plain", ["cc"]), ("hooked", [bench.command, "compile", "cc"])):
@@ -244,7 +245,7 @@ print(json.dumps([min(r) for r in zip(*rounds)]))
 
 
 def metrics(bench, work, quick):
-    """What the first metric adds to each of the two events of a call, held against the system call in the same process."""
+    """Time that the first metric adds to each of the two events of a call, relative to the system call in the same process."""
     script, library = os.path.join(work, "empty_calls.py"), os.path.join(work, "getrusage.so")
     with open(script, "w") as f:
         f.write(EMPTY_CALLS)
@@ -287,7 +288,7 @@ def best(rounds=25):
 
 
 def drop_in(bench, work, quick):
-    """`python -m scorep`, profile and trace, against cProfile; Score-P's bindings add twice what cProfile adds (3.11)."""
+    """`python -m scorep` with profile and trace, relative to cProfile; Score-P's bindings add twice as much as cProfile (3.11)."""
     script, off = os.path.join(work, "calls.py"), os.path.join(work, "calls_off.py")
     with open(script, "w") as f:
         f.write(CALLS + "print(best(), file=sys.stderr)\n")
@@ -358,7 +359,7 @@ def report(bench, work, quick):
 
 
 def merge(bench, work, quick):
-    """What is promised of 4,096 ranks, for an eighth of them; `python bench/merging.py` measures all."""
+    """Targets for 4,096 ranks, scaled to an eighth of them; `python bench/merging.py` measures all."""
     few, many = merging.measure(bench.python, work, (256, 512))
     growth = (many[2] / many[0]) / (few[2] / few[0])
     return [(f"spartito finalize of {many[0]} ranks of 10,000 call paths, s", f"{many[1]:.1f}", "at most 7.5", many[1] <= 7.5),
@@ -368,7 +369,7 @@ def merge(bench, work, quick):
 
 
 def collect(bench, work, quick):
-    # a core file of a failing peer must not fill the disk
+    # a core dump of a failing peer must not fill the disk
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     rows = []
     for part in (event_sizes, otf2_rate, perfetto, start_up, unmeasured, drop_in, file_io, metrics, native, memory, report, cube,

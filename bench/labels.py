@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels with arguments: what they add to a call, and what inspect.formatargvalues() does, with which Omnitrace makes them."""
+"""Time that labels with arguments add to a call, and that of inspect.formatargvalues(), which Omnitrace uses."""
 
 import os
 import shutil
 import subprocess
 
 TARGET = 0.1
-# two arguments, a method with keywords, variable ones: 64 values each, as often as a program has them
+# two arguments, a method with keywords, variable arguments: 64 values each, equally frequent
 PROGRAM = """
 import inspect, sys, time
 

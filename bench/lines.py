@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What recording of lines costs: Spartito, line_profiler and the least possible hook on the same loop, one after the other, and
-code beside that is not recorded. Rows as those of figures.py."""
+"""Cost of line profiles: Spartito, line_profiler and the minimal hook on the same loop, in turns; and of other code, which is not
+profiled. Rows as in figures.py."""
 
 import json
 import os
@@ -9,10 +9,10 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# of line_profiler's time; the others are measured without a promise
+# relative to line_profiler's time; other versions are measured without a target
 TO_PEER = {"3.11": 0.35, "3.13": 0.2}
 TO_FLOOR, BESIDE = 1.3, 1.02
-LINES = 6  # an iteration: five statements and the loop's own line
+LINES = 6  # of one iteration: five statements and the loop's line
 TOOLS = ("plain", "floor", "spartito", "line_profiler")
 WORKER = """
 import json, sys, time
@@ -63,7 +63,7 @@ def build_floor(bench, work):
 
 
 def measure(bench, work, rounds, repeat):
-    """{tool: (ns a line, ns an iteration of what is beside)}: minima over rounds of fresh processes."""
+    """{tool: (ns per line, ns per iteration of the other code)}: minima over rounds of new processes."""
     script = os.path.join(work, "line_loop.py")
     with open(script, "w") as f:
         f.write(WORKER)

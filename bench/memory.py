@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory: what recording adds to an allocation and its release, beside memray, tracemalloc and scalene."""
+"""Time that memory recording adds to an allocation and its release, compared with memray, tracemalloc and scalene."""
 
 import bisect
 import os
@@ -9,7 +9,7 @@ import sys
 
 TO_MEMRAY = 0.6
 SAMPLED = 1.05
-# small objects, strings, dictionaries and buffers, kept for a while: two and a half million blocks in ten rounds
+# Small objects, strings, dictionaries and buffers, kept for some time: 2.3 million blocks in ten rounds
 PROGRAM = """
 import sys, time
 
@@ -48,13 +48,13 @@ begin = time.process_time()
 work(int(sys.argv[1]))
 print(time.process_time() - begin)
 """
-BLOCKS = 230_000  # in a round, as `spartito report memory` tells
+BLOCKS = 230_000  # in a round, counted by `spartito report memory`
 TOOLS = ("none", "spartito", "memray", "tracemalloc", "scalene")
 SAMPLES = "spartito, sampled"
 
 
 def command(bench, tool, script, place, rounds):
-    """The command line, and the variables beside; None: the tool is not there."""
+    """(command line, additional variables), or (None, {}) if the tool is not installed."""
     program = [script, str(rounds)]
     out = os.path.join(place, "out")
     if tool.startswith("spartito"):
@@ -73,7 +73,7 @@ def command(bench, tool, script, place, rounds):
 
 
 def seconds(bench, tool, script, place, rounds):
-    """Processor time of one run; None: the tool is not there, or cannot."""
+    """Processor time of one run, or None if the tool is not installed or fails."""
     words, variables = command(bench, tool, script, place, rounds)
     if not words:
         return None
@@ -81,15 +81,15 @@ def seconds(bench, tool, script, place, rounds):
     shutil.rmtree(os.path.join(place, "out"), ignore_errors=True)
     numbers = [line for line in p.stdout.splitlines() if line.replace(".", "", 1).replace("e-", "", 1).isdigit()]
     if p.returncode or not numbers:
-        if tool == "scalene":  # its options change from version to version
+        if tool == "scalene":  # its options differ between versions
             return None
         sys.exit(f"{' '.join(words)}\n{p.stdout}{p.stderr}")
     return float(numbers[0])
 
 
 def measure(bench, place, times, rounds):
-    """{tool: s of each run, the shortest first}; the tools take turns in fresh processes. What samples add is less than runs
-    differ, by where their memory comes to lie: these and plain Python have twice as many turns again, by themselves."""
+    """{tool: seconds of each run, sorted}. The tools run in turns, in new processes. Sampling adds less than runs differ by the
+    placement of their memory: sampling and plain Python have twice as many additional turns without the others."""
     script = os.path.join(place, "allocating.py")
     with open(script, "w") as f:
         f.write(PROGRAM)
@@ -97,7 +97,7 @@ def measure(bench, place, times, rounds):
     for turn in range(3 * times):
         if turn == times:
             tools = ["none", SAMPLES]
-        tools.append(tools.pop(0))  # whoever comes after one that took long finds another processor than the others
+        tools.append(tools.pop(0))  # a tool that follows a slow one would always find the processor in the same state
         for tool in tools:
             took = seconds(bench, tool, script, place, rounds)
             if took is not None:
@@ -106,7 +106,7 @@ def measure(bench, place, times, rounds):
 
 
 def shorter_half(times):
-    """Their mean: the shortest of all is that of a rare lucky place."""
+    """Mean of the shorter half: the minimum is an outlier of a lucky placement in memory."""
     half = times[: (len(times) + 1) // 2]
     return sum(half) / len(half)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long `spartito finalize` takes, and how much memory: merging.py [RANKS…], by default 1,024 2,048 4,096 of 10,000 call
-paths, made of a real run by ranks.py. 4,096 need 9 GB of disk in TMPDIR for a while."""
+"""Time and memory of `spartito finalize`: merging.py [RANKS…], by default 1,024 2,048 4,096 ranks with 10,000 call paths, made from
+a real run by ranks.py. 4,096 ranks need 9 GB of disk in TMPDIR."""
 
 import os
 import resource
@@ -12,7 +12,7 @@ import time
 
 import ranks
 
-# 10,000 call paths: 10 roots, each calling 20 middles, each calling 50 leaves, which are others in each process
+# 10,000 call paths: 10 roots, each calling 20 functions, each of which calls 50 leaves; other ones in each process
 PROGRAM = """
 import sys
 shift, space = int(sys.argv[1]), {}
@@ -28,11 +28,11 @@ for repeat in range(5):
         space["shift"] = shift if k == 0 else 0
         space[f"f{k}"](k)
 """
-PROCESSES = 4  # with call paths of their own, of which the ranks are made
+PROCESSES = 4  # each with other call paths; the ranks are copies of them
 
 
 def source(python, directory):
-    """A real experiment of a few processes."""
+    """Records a real experiment of a few processes."""
     script = directory + ".py"
     with open(script, "w") as f:
         f.write(PROGRAM)
@@ -41,7 +41,7 @@ def source(python, directory):
 
 
 def peaks(pid):
-    """{process: the most memory it had, KiB} of a process and its children; what it maps of files counts too."""
+    """{process: peak memory in KiB} of a process and its children, including mapped files."""
     found = {}
     waiting = [pid]
     while waiting:
@@ -57,7 +57,7 @@ def peaks(pid):
 
 
 def merge(python, directory):
-    """(seconds, those of processors, MiB of all its processes together, call paths)"""
+    """(seconds, processor seconds, MiB of all its processes together, call paths)"""
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     p = subprocess.Popen([python, "-m", "spartito", "finalize", "--force", directory], stdout=subprocess.PIPE, text=True)
     most = {}
@@ -68,16 +68,16 @@ def merge(python, directory):
     seconds = time.perf_counter() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    said = p.stdout.read()
+    output = p.stdout.read()
     p.stdout.close()
     if p.returncode:
         sys.exit(f"spartito finalize {directory}: status {p.returncode}")
-    words = said.replace(",", "").split()
+    words = output.replace(",", "").split()
     return seconds, busy, sum(most.values()) / 1024, int(words[words.index("call") - 1])
 
 
 def measure(python, work, sizes):
-    """[(ranks, seconds, those of processors, MiB, call paths in all)]"""
+    """[(ranks, seconds, processor seconds, MiB, call paths in total)]"""
     real = os.path.join(work, "real")
     source(python, real)
     found = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of MPI programs: what a call costs, launching, finalizing, bytes of the trace. A row is as in figures.py; an MPI
-that is not installed has none."""
+"""Figures of MPI programs: cost of a call, launch, finalization, bytes of the trace. Rows as in figures.py; an MPI that is not
+installed has no rows."""
 
 import json
 import os
@@ -26,7 +26,7 @@ for name in names:
 if MPI.COMM_WORLD.rank == 0:
     print(json.dumps(times), flush=True)
 """
-# the clock of all processes of a machine is the same
+# all processes of a machine have the same clock
 LAUNCH = """
 import time
 from mpi4py import MPI
@@ -49,7 +49,7 @@ MPI.COMM_WORLD.Barrier()
 if MPI.COMM_WORLD.rank == 0:
     print(time.monotonic(), flush=True)
 """
-# Each waiting is DELAY long in one rank, or that for each rank below the last.
+# Each wait lasts DELAY in one rank, or DELAY for each rank below the last one.
 WAITS = """
 import sys, time
 import numpy as np
@@ -77,7 +77,7 @@ ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
 
 
 class Mpi:
-    """One of the two: how its programs are compiled and started."""
+    """One MPI library: how its programs are compiled and started."""
 
     def __init__(self, bench, work, name):
         self.bench, self.name, self.work = bench, name, tempfile.mkdtemp(dir=work)
@@ -90,7 +90,7 @@ class Mpi:
         subprocess.run(compiler, check=True)
 
     def link_library(self):
-        """mpi4py's wheel asks for the library by the name that is the same for all MPIs of the ABI; Debian's has its own."""
+        """mpi4py's wheel opens the library by the common name of the ABI; Debian's file has another name."""
         p = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True,
                            env={**os.environ, "PATH": os.environ["PATH"] + ":/sbin:/usr/sbin"})
         path = next(line.split()[-1] for line in p.stdout.splitlines() if line.split()[:1] == ["libmpich.so.12"])
@@ -98,8 +98,8 @@ class Mpi:
         self.environment["LD_LIBRARY_PATH"] = self.work
 
     def start(self, ranks, code, *words, options=None, inside=False):
-        """What the program prints, when it was started, and when all had ended. options: of `spartito run`, None: as it is;
-        inside: one `spartito run` for each rank, as `mpiexec … spartito run -- …`."""
+        """Runs a program: (its output, start time, end time, experiment directory). options: of `spartito run`, None: without it.
+        inside: one `spartito run` in each rank, as `mpiexec … spartito run -- …`."""
         directory = os.path.join(self.work, "run")
         shutil.rmtree(directory, ignore_errors=True)
         measuring = [] if options is None else [self.bench.command, "run", "-q", *options, "-o", directory, "--"]
@@ -121,7 +121,7 @@ def found(bench, work):
 
 
 def calls(mpi, quick):
-    """ns added to a call, in fresh processes that take turns."""
+    """ns added to a call, in new processes that take turns."""
     best = {}
     for _ in range(2 if quick else 5):
         for options in (None, ["--trace"]):
@@ -168,7 +168,8 @@ def finalize(mpi, quick):
 
 
 def sizes(mpi, quick):
-    """Bytes for what are ENTER, MPI_SEND or MPI_RECV and LEAVE in OTF2, and ENTER, COLLECTIVE_BEGIN, COLLECTIVE_END, LEAVE."""
+    """Bytes of the records that are ENTER, MPI_SEND or MPI_RECV and LEAVE in OTF2, and of ENTER, COLLECTIVE_BEGIN, COLLECTIVE_END,
+    LEAVE."""
     from figures import event_bytes
 
     rows = []
@@ -185,7 +186,7 @@ def sizes(mpi, quick):
 
 
 def waits(mpi, quick):
-    """How far the waits that are found are from those that were programmed, of each kind the best try."""
+    """Differences between reported and programmed waits, for each kind that of the best run."""
     ranks = 4
     kinds = {"late_sender": ("mpi_latesender", 1), "late_receiver": ("mpi_latereceiver", 1), "barrier": ("mpi_barrier_wait", 6),
              "nxn": ("mpi_wait_nxn", 6), "broadcast": ("mpi_latebroadcast", 6)}

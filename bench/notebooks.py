@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a measured cell of a notebook costs, from the request until its report is there, beside a plain one and %%prun; by
-itself: python bench/notebooks.py PYTHON [rounds]."""
+"""Cost of a measured notebook cell, from the request to its report, compared with a plain cell and %%prun. Alone: python
+bench/notebooks.py PYTHON [rounds]."""
 
 import json
 import os
@@ -8,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-# a kernel's client in the Python that is measured. The kinds of cells take turns, so that a busy moment of the machine meets all of
-# them; of each the median counts, as that is what a person waits
+# A kernel's client, run by the measured Python. The kinds of cells take turns, so that a busy time of the machine affects all of
+# them. The result is the median, as that is what a user experiences.
 CODE = """
 import json, os, statistics, sys, time
 from jupyter_client.manager import start_new_kernel
@@ -77,7 +77,7 @@ client.stop_channels()
 manager.shutdown_kernel()
 print(json.dumps(out))
 """
-CALLS = 500_000  # of one function, each two events
+CALLS = 500_000  # calls of one function, with two events each
 CELLS = {"empty": "empty cell", "array": "the same with 100 MB in an array", "list": "the same with a list of 10^6 elements"}
 
 
@@ -99,10 +99,10 @@ def measure(python, work, rounds):
 
 
 def cost(what, magic, kind, took, promised=True):
-    """took: seconds of each kind of cell."""
+    """took: {kind of cell: seconds}"""
     more = 1e3 * (took[kind] - took["plain"])
-    said = f"{what}, %%{magic}, ms more than the {1e3 * took['plain']:.1f} of a plain one"
-    return (said, f"{more:.1f}", "at most 10", more <= 10) if promised else (said, f"{more:.1f}", "", None)
+    title = f"{what}, %%{magic}, ms more than the {1e3 * took['plain']:.1f} of a plain one"
+    return (title, f"{more:.1f}", "at most 10", more <= 10) if promised else (title, f"{more:.1f}", "", None)
 
 
 def costs(what, took):

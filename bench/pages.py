@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page of the viewer costs, beside its peers: to its first picture, in memory, from what a user does to the next frame.
+"""Cost of the viewer's page compared with other viewers: time to the first picture, memory, and time from a user's action to the
+next frame.
 
-python bench/pages.py [--quick] [--docs FILE]: these alone, with the Python that runs it. Prints the rows of docs/performance.md
-and writes the table of docs/viewer.md; make bench does the same."""
+python bench/pages.py [--quick] [--docs FILE]: these figures alone, with the Python that runs it. Prints the rows of
+docs/performance.md and writes the table of docs/viewer.md; make bench does the same."""
 
 import argparse
 import os
@@ -20,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 BEGIN, END = "<!-- written by make bench -->", "<!-- up to here -->"
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
-# functions that each call ten others, so that each has one call path; the innermost hold memory, for a page that is about that
+# functions that call ten others each, so that each one has one call path; the innermost hold memory for memray's page
 TREE = """
 import sys
 n = int(sys.argv[1])
@@ -30,7 +31,7 @@ space = {"keep": []}
 exec(compile(text, "tree.py", "exec"), space)
 space["f0"]()
 """
-# imports of many packages, and a compiler that calls itself at every depth
+# imports of many packages, and a recursive compiler
 REAL = """
 import argparse, ast, asyncio, cProfile, csv, decimal, difflib, doctest, email.mime.multipart, http.server, inspect, io, json
 import logging.config, os, pdb, pickle, sqlite3, ssl, statistics, tarfile, tempfile, unittest.mock, urllib.request
@@ -48,7 +49,7 @@ with open(ast.__file__) as f:
 jsonschema.validate([1, {"a": 2}], {"type": "array"})
 rich.console.Console(file=io.StringIO()).print(rich.markdown.Markdown("# a\\n* b\\n\\n`c`"))
 """
-# a turn of the wheel towards and away, then moves
+# turns of the wheel in both directions, then moves
 ICICLE = """(i) => LARGEST.dispatchEvent(new WheelEvent("wheel", { bubbles: true, cancelable: true, clientX: 300 + 20 * i,
     clientY: 250, deltaY: i < 14 ? -200 : i < 20 ? 200 : 120, shiftKey: i >= 20 }))""".replace("LARGEST", peers.LARGEST)
 TIMELINE = """(i) => {
@@ -72,7 +73,7 @@ TURNS, OPENINGS, PATIENCE = 30, 3, 120
 
 
 def spartito(bench, directory, views):
-    """The slowest of all openings of the views; frames of those in which one moves."""
+    """The slowest opening of each view; the frames of a view with motion."""
     found = Measured("Spartito")
     begin = time.monotonic()
     command = [bench.command, "view", "--no-browser", directory]
@@ -85,11 +86,11 @@ def spartito(bench, directory, views):
         for view in views:
             found.opening += [page.open(f"{url}#view={view}", READY) for _ in range(OPENINGS)]
             if view in MOVES:
-                before = page.look(PICTURE)
+                before = page.evaluate(PICTURE)
                 found.frames += page.frames(TURNS, MOVES[view])
-                if page.look(PICTURE) == before:
+                if page.evaluate(PICTURE) == before:
                     raise Never(f"the {view} does not move")
-        found.search = page.look(SEARCH)
+        found.search = page.evaluate(SEARCH)
     except Never as e:
         found.why = str(e)
     finally:
@@ -104,7 +105,7 @@ def spartito(bench, directory, views):
 # ---- experiments ----
 
 def profile(bench, work, name, text, *arguments):
-    """A program measured by Spartito and by cProfile: the experiment, the profile, and the program as arguments of Python."""
+    """(experiment, cProfile's profile, arguments of Python) of a program measured by Spartito and by cProfile."""
     script = os.path.join(work, name + ".py")
     with open(script, "w", encoding="utf-8") as f:
         f.write(text)
@@ -116,8 +117,8 @@ def profile(bench, work, name, text, *arguments):
 
 
 def trace(bench, work, events):
-    """An experiment of so many events, with its level-of-detail index, which is made at the end of a run."""
-    import figures  # which imports this
+    """An experiment of this many events, with its level-of-detail index, which is made at the end of a run."""
+    import figures  # which imports this module
 
     directory = os.path.join(work, "trace")
     subprocess.run([figures.rawgen(), directory, "200", "0", "1", str(events), "1", "narrow"], check=True)
@@ -126,14 +127,14 @@ def trace(bench, work, events):
 
 
 def functions(bench, directory):
-    import figures  # which imports this
+    import figures  # which imports this module
 
     return figures.ask(bench, "import sys, spartito._analyse as a; print(len(a.Model(sys.argv[1]).flat()))", directory)
 
 
 def measure(bench, work, quick):
-    """(what, target of opening in s, of memory in MiB or None, [ours, then peers])"""
-    # a peer that needs so long is of no use
+    """(what, target of opening in s, of memory in MiB or None, [Spartito, then other viewers])"""
+    # a viewer that needs longer is useless
     patience = {"patience": 30} if quick else {}
     for n, target in ((1000, 1), (10000, 2)) if quick else ((10000, 1), (100000, 2)):
         directory, prof, program = profile(bench, work, f"tree{n}", TREE, n)
@@ -151,12 +152,12 @@ def measure(bench, work, quick):
         yield f"trace of {events:,} events", target, 400 if events == 10**8 else None, found
 
 
-# ---- words ----
+# ---- texts ----
 
 def beside(found, text):
-    """Of the peers in brackets: (SnakeViz 4.5, speedscope not here)."""
-    said = [f"{m.viewer} {text(m) or m.why}" for m in found if text(m) or m.why]
-    return f" ({'; '.join(said)})" if said else ""
+    """The other viewers in parentheses: (SnakeViz 4.5, speedscope not here)."""
+    texts = [f"{m.viewer} {text(m) or m.why}" for m in found if text(m) or m.why]
+    return f" ({'; '.join(texts)})" if texts else ""
 
 
 def opened(m):
@@ -206,7 +207,7 @@ def bundle(bench):
 
 
 def table(bench, work, measured):
-    """For docs/viewer.md."""
+    """Lines of the table of docs/viewer.md."""
     yield "| experiment | viewer | first picture, s | memory, MiB | to the next frame, ms | search, ms |"
     yield "|---|---|---|---|---|---|"
     for what, _, _, found in measured:
@@ -214,13 +215,13 @@ def table(bench, work, measured):
             name = "**Spartito**" if m is found[0] else m.viewer
             cells = [opened(m) or m.why, memory(m), frames(m), searched(m)]
             yield f"| {what if m is found[0] else ''} | {name} | {' | '.join(cells)} |"
-    said = ", ".join(f"{name} {version}" for name, version in peers.version_of(bench, work).items())
+    versions = ", ".join(f"{name} {version}" for name, version in peers.version_of(bench, work).items())
     yield ""
-    yield f"Measured by `make bench`{', beside ' + said if said else ''}."
+    yield f"Measured by `make bench`{', beside ' + versions if versions else ''}."
 
 
 def put(path, lines):
-    """Between the two marks of a page of the documentation."""
+    """Writes lines between the two marks of a page of the documentation."""
     with open(path, encoding="utf-8") as f:
         before, _, rest = f.read().partition(BEGIN)
     _, mark, after = rest.partition(END)
@@ -231,9 +232,9 @@ def put(path, lines):
 
 
 def collect(bench, work, quick, docs=None):
-    """Rows as of figures.py. docs: the page whose table is written; that of this repository, unless it is quick."""
+    """Rows as in figures.py. docs: the page whose table is written; by default that of this repository, unless quick."""
     rows = bundle(bench)
-    if not chromium.HERE_IS:
+    if not chromium.AVAILABLE:
         return [*rows, ("pages of the viewer: not measured, there is no Chromium", "", "", None)]
     if not rows:
         return [("pages of the viewer: not measured, built without it", "", "", None)]
@@ -250,7 +251,7 @@ def collect(bench, work, quick, docs=None):
 
 
 class Here:
-    """The Python that runs this, as run.py's Bench has others."""
+    """The Python that runs this, with the interface of Bench in run.py."""
 
     python = sys.executable
     command = os.path.join(os.path.dirname(sys.executable), "spartito")

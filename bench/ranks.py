@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ranks.py FROM TO RANKS: makes the experiment TO of so many ranks of one MPI program from a real one.
+"""ranks.py FROM TO RANKS: makes the experiment TO with this many ranks of one MPI program from the real experiment FROM.
 
-Rank r has what the process r modulo their number of FROM recorded, its trace too, with a rank, host, process id and clock of
-its own. The clocks are not equally fast, so that no two ranks have the same times. FROM may be of any program; the more
-processes with different call paths it has, the more the ranks differ."""
+Rank r has the data of process r modulo the number of processes of FROM, with its trace, and another rank, host, process id and
+clock. The clocks run at different speeds, so that no two ranks have the same times. FROM may be of any program. The more processes
+with different call paths it has, the more the ranks differ."""
 
 import argparse
 import json
@@ -13,8 +13,8 @@ import struct
 import sys
 
 PAGE, CHUNK, DEFS, META, NONE32 = 4096, 0x4B4E4843, 1, 1, 0xFFFFFFFF
-MOST, ON_A_NODE = 16384, 64
-# of the header (src/format/format.h)
+MAX_RANKS, RANKS_PER_NODE = 16384, 64
+# offsets in the header (src/format/format.h)
 ENDED, PID, BYTES, FIRST, LAST, HOST, SUM = 28, 36, 56, 64, 88, 176, 316
 NORMAL = 1
 
@@ -28,7 +28,7 @@ def text(*strings):
 
 
 def end_of_chunks(data):
-    """Where the last chunk ends."""
+    """The end of the last chunk."""
     at = end = PAGE
     while at + 64 <= len(data):
         magic, *_, size = struct.unpack_from("=IIIIQ", data, at)
@@ -41,7 +41,7 @@ def end_of_chunks(data):
 
 
 class Template:
-    """A raw file without what it does not need, with a last chunk for the definitions of a rank."""
+    """A raw file without free space, to which a chunk with the definitions of a rank is added."""
 
     def __init__(self, path):
         with open(path, "rb") as f:
@@ -54,7 +54,7 @@ class Template:
         self.header = bytes(self.data[:PAGE])
 
     def write(self, path, rank, ranks):
-        """Only what is not zero; the rest is a hole."""
+        """Writes non-zero data only; the rest of the file is a hole."""
         page = bytearray(self.header)
         ticks, mono, real = struct.unpack_from("=3Q", page, FIRST)
         last, last_mono, last_real = struct.unpack_from("=3Q", page, LAST)
@@ -64,10 +64,10 @@ class Template:
         struct.pack_into("=3Q", page, LAST, last, last_mono + slower, last_real + 1000 * rank + slower)
         struct.pack_into("=I", page, ENDED, NORMAL)
         struct.pack_into("=ii", page, PID, 1000 + rank, 1)
-        host = f"node{rank // ON_A_NODE}".encode()
+        host = f"node{rank // RANKS_PER_NODE}".encode()
         struct.pack_into("=128s", page, HOST, host)
         struct.pack_into("=Q", page, BYTES, self.end + PAGE)
-        struct.pack_into("=I", page, SUM, 0)  # no checksum: it would be another
+        struct.pack_into("=I", page, SUM, 0)  # 0: no checksum, as the old one would be wrong
         records = text("mpi_world", f"{ranks:016x}") + text("mpi_rank", str(rank)) + text("mpi_size", str(ranks))
         chunk = struct.pack("=IIIIQQQQQQ", CHUNK, DEFS, NONE32, 1 << 20, PAGE, len(records), 0, 0, 0, 0) + records
         with open(path, "wb") as f:
@@ -78,7 +78,7 @@ class Template:
 
 
 def make(source, target, ranks):
-    """Raises OSError; target must be new."""
+    """Raises OSError; target must not exist."""
     raw = os.path.join(source, "raw")
     templates = [Template(os.path.join(raw, name)) for name in sorted(os.listdir(raw)) if name.endswith(".raw")]
     if not templates:
@@ -90,7 +90,7 @@ def make(source, target, ranks):
         with open(os.path.join(target, "experiment.json"), "w") as f:
             json.dump({"command": ["solver"], "status": 0}, f)
     for rank in range(ranks):
-        name = f"node{rank // ON_A_NODE}-{1000 + rank}-{rank}.raw"
+        name = f"node{rank // RANKS_PER_NODE}-{1000 + rank}-{rank}.raw"
         templates[rank % len(templates)].write(os.path.join(target, "raw", name), rank, ranks)
 
 
@@ -100,8 +100,8 @@ def main():
     parser.add_argument("target", metavar="TO")
     parser.add_argument("ranks", metavar="RANKS", type=int)
     options = parser.parse_args()
-    if not 0 < options.ranks <= MOST:
-        sys.exit(f"ranks.py: RANKS must be from 1 to {MOST}")
+    if not 0 < options.ranks <= MAX_RANKS:
+        sys.exit(f"ranks.py: RANKS must be from 1 to {MAX_RANKS}")
     make(options.source, options.target, options.ranks)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make bench: times Spartito, the least possible hooks and its peers on the same programs, checks each figure that was
-promised, and writes docs/performance.md. QUICK=1: one repetition of everything."""
+"""make bench: times Spartito, minimal hooks and other tools on the same programs, checks each figure against its target, and writes
+docs/performance.md. QUICK=1: one repetition of everything."""
 
 import argparse
 import os
@@ -31,14 +31,14 @@ TIMEOUT = 300
 
 
 class Bench:
-    """The tools that one Python has."""
+    """The tools available for one Python."""
 
     def __init__(self, version, python, work):
         self.version, self.work = version, os.path.join(work, version)
         venv = os.path.join(ROOT, ".venvs", version)
         subprocess.run([os.path.join(ROOT, "tools", "venv.sh"), python, venv, "test", "notebook", "bench"], check=True)
         self.python = os.path.join(venv, "bin", "python")
-        self.command = os.path.join(venv, "bin", "spartito")  # as users type it
+        self.command = os.path.join(venv, "bin", "spartito")  # the command that users run
         os.makedirs(self.work)
         self.build_floor()
         code = "import spartito._measure as m; print(*(n for n, works, _ in m.hooks() if works))"
@@ -60,7 +60,7 @@ class Bench:
         return subprocess.run([self.python, "-c", "import " + module], capture_output=True).returncode == 0
 
     def time(self, tool, program, repetitions):
-        """Seconds of the program's fastest repetition in a fresh process."""
+        """Seconds of the program's fastest repetition in a new process."""
         directory = tempfile.mkdtemp(dir=self.work)
         inner = tool if not tool.startswith(("spartito", "scorep")) else "none"
         command = [self.python, os.path.join(HERE, "worker.py"), inner, program, str(repetitions)]
@@ -79,14 +79,14 @@ class Bench:
 
 
 def measure(bench, names, rounds, repetitions):
-    """{(tool, program): seconds}: minima over rounds of fresh processes, the tools of one program one after the other;
-    the loops, which are over quickly, take part in twice as many rounds."""
+    """{(tool, program): seconds}: minima over rounds of new processes; all tools run a program one after the other. The loops are
+    short and take part in twice as many rounds."""
     best = {}
     for n in range(2 * rounds):
         for program in names if n < rounds else [p for p in names if p in programs.LOOPS]:
             for tool in bench.tools:
                 key = tool, program
-                # a loop is short: more of it costs little and finds the quiet moments of the machine
+                # a loop is short: more repetitions cost little and find times when the machine is idle
                 more = 4 * repetitions if program in programs.LOOPS else repetitions
                 best[key] = min(best.get(key, float("inf")), bench.time(tool, program, more))
             print(f"\rPython {bench.version}, round {n + 1} of {2 * rounds}: {program:<12}", end="", file=sys.stderr, flush=True)

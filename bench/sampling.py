@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `spartito run --sample` costs: how much longer the programs take while they are looked at 100 times a second, by us and by
-other samplers, one after the other; and how far the shares of functions are from the exact ones. Rows as those of figures.py.
+"""Cost of `spartito run --sample`: the slowdown of programs sampled 100 times a second by Spartito and by other samplers, in turns;
+and the differences between sampled and exact shares of functions. Rows as in figures.py.
 
-Alone: sampling.py [--rounds N] [PROGRAM…] prints the table, with the processor time that the programs take beside it."""
+Alone: sampling.py [--rounds N] [PROGRAM…] prints the table, with the processor time of the programs."""
 
 import json
 import os
@@ -12,9 +12,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MOST, MOST_NATIVE, MOST_SHARE = 1.02, 1.04, 0.02
-WORK = 1.0  # seconds that a program is run for
-TRIES = 3  # of a peer: austin now and then takes a process that begins for one without Python
+MAX_SLOWDOWN, MAX_SLOWDOWN_NATIVE, MAX_SHARE_ERROR = 1.02, 1.04, 0.02
+WORK = 1.0  # seconds of work in a program
+TRIES = 3  # for other samplers: austin sometimes takes a starting process for one without Python
 WORKER = """
 import json, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -48,7 +48,7 @@ TOOLS = ("none", *OURS, "py-spy", "py-spy --nonblocking", "austin", "pyinstrumen
 
 
 def command(python, tool, script, directory):
-    """The command line, but for the script's own arguments."""
+    """The command line without the script's arguments."""
     near = os.path.dirname(python)
     out = os.path.join(directory, "out")
     ours = [os.path.join(near, "spartito"), "run", "-q", "-o", out, "--sample"]
@@ -75,7 +75,7 @@ def there(python, tool):
 
 
 def once(python, tool, program, work):
-    """(seconds, seconds of a processor) of the program once; None: the tool is a peer and does not manage it, which it says."""
+    """(seconds, processor seconds) of one run, or None, with a message, if another sampler fails."""
     peer = tool != "none" and tool not in OURS
     for _ in range(TRIES if peer else 1):
         with tempfile.TemporaryDirectory(dir=work) as directory:
@@ -90,16 +90,16 @@ def once(python, tool, program, work):
             if os.path.exists(result):
                 with open(result) as f:
                     return tuple(json.load(f))
-    told = f"{' '.join(words)}\n{p.stdout}{p.stderr}"
+    message = f"{' '.join(words)}\n{p.stdout}{p.stderr}"
     if not peer:
-        sys.exit(told)
-    print(told, file=sys.stderr, flush=True)
+        sys.exit(message)
+    print(message, file=sys.stderr, flush=True)
     return None
 
 
 def measure(python, work, names, rounds):
-    """{(tool, program): (seconds, of a processor)}: minima over rounds of fresh processes, the tools one after the other. A peer
-    that does not manage one of the programs is in none."""
+    """{(tool, program): (seconds, processor seconds)}: minima over rounds of new processes; the tools run one after the other. A
+    sampler that fails for one program is left out."""
     best, tools = {}, [tool for tool in TOOLS if there(python, tool)]
     for _ in range(rounds):
         for program in names:
@@ -113,7 +113,7 @@ def measure(python, work, names, rounds):
 
 
 def ratio(best, tool, names, which):
-    """The geometric mean of the slowdowns; which: 0 time, 1 processor time."""
+    """The geometric mean of the slowdowns; which: 0 for time, 1 for processor time."""
     product = 1.0
     for program in names:
         product *= best[tool, program][which] / best["none", program][which]
@@ -121,7 +121,7 @@ def ratio(best, tool, names, which):
 
 
 def shares(python, work, rounds):
-    """The largest difference between a function's share of the samples and of the time of its calls, of one run."""
+    """The largest difference between a function's share of samples and its share of the exact times, in one run."""
     directory = tempfile.mkdtemp(dir=work)
     script, out = os.path.join(directory, "shares.py"), os.path.join(directory, "x")
     with open(script, "w") as f:
@@ -155,11 +155,11 @@ def collect(bench, work, quick):
             print(f"{tool} does not run here and is not measured", file=sys.stderr)
             continue
         r = ratio(best, tool, names, 0)
-        most = dict(zip(OURS, (MOST, MOST_NATIVE))).get(tool)
+        most = dict(zip(OURS, (MAX_SLOWDOWN, MAX_SLOWDOWN_NATIVE))).get(tool)
         title = f"12 programs while {tool} samples them 100 times a second, Python {bench.version}, relative to plain Python"
         rows.append((title, f"{r:.3f}", f"at most {most}" if most else "", r <= most if most else None))
     title = "largest error of a function's share of the time, sampled at 100 Hz, against its calls"
-    rows.append((title, f"{100 * far:.1f} points", f"at most {100 * MOST_SHARE:.0f}", far <= MOST_SHARE))
+    rows.append((title, f"{100 * far:.1f} points", f"at most {100 * MAX_SHARE_ERROR:.0f}", far <= MAX_SHARE_ERROR))
     return rows
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/performance.md from the times."""
+"""Writes docs/performance.md from the times."""
 
 import math
 import os

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer asks of a large trace: how fast the level-of-detail index is made, and how long questions take."""
+"""Level-of-detail index and questions of the viewer for a large trace: time to make the index, and time to answer."""
 
 import os
 import shutil
 import subprocess
 
-# one location, so one core; times are those of the processor: of three makings the shortest, of all places at a zoom the longest
+# One location, so one core. Processor times: the minimum of three indexes, the maximum over all positions at a zoom level.
 CODE = """
 import json, os, random, sys, time
 import spartito._analyse as a
@@ -36,7 +36,7 @@ print(json.dumps([info["events"], min(made), *worst.values(), size]))
 
 
 def collect(bench, work, quick):
-    import figures  # which imports this
+    import figures  # figures imports this module
 
     rows = []
     for count in (1000000,) if quick else (10000000, 100000000):

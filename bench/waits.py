@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What recording of waits (run --waits) costs and how right it is: a free lock, a lock that has to be waited for in vain, and one
-that two threads hand to each other, all with and without recording in turns in one process; and waits of known length. Rows as
-those of figures.py."""
+"""Cost and accuracy of recording waits (run --waits): an uncontended lock, a failing attempt to acquire a lock, and a lock that two
+threads hand to each other, with and without recording in turns in one process; and waits of known length. Rows as in figures.py."""
 
 import json
 import os
@@ -100,7 +99,7 @@ def python(bench, *words):
 
 
 def known(bench, place):
-    """How far the recorded time of waits is from their own, as a part of it; recorded and real number."""
+    """(relative error of the recorded time of waits, recorded count, real count)"""
     script, experiment = os.path.join(place, "known.py"), os.path.join(place, "x")
     with open(script, "w") as f:
         f.write(KNOWN)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""worker.py TOOL PROGRAM REPETITIONS: runs one program under one tool in this process and prints the shortest time.
+"""worker.py TOOL PROGRAM REPETITIONS: runs one program with one tool in this process and prints the shortest time.
 
-TOOL is none (nothing, or a tool that was started around this process), floor-HOOK, cProfile, yappi or viztracer."""
+TOOL is the word none (no tool, or one that was started around this process), floor-HOOK, cProfile, yappi or viztracer."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import time
 
 
 def start(tool):
-    """Starts the tool and returns what stops it."""
+    """Starts the tool; returns the function that stops it."""
     if tool.startswith("floor-"):
         sys.path.insert(0, os.environ["FLOOR"])
         import floor
@@ -43,7 +43,7 @@ def main():
     import programs
 
     body, _ = programs.make(program)
-    body()  # specialised code, filled caches
+    body()  # warm-up: specialized code, filled caches
     stop = start(tool)
     times = []
     for _ in range(repetitions):

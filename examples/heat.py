@@ -14,7 +14,7 @@ right = world.rank + 1 if world.rank + 1 < world.size else MPI.PROC_NULL
 
 
 def exchange(rod):
-    """The edge cells go to the neighbours, theirs come into the halo."""
+    """Sends the edge cells to the neighbours and receives theirs into the halo."""
     requests = [
         world.Irecv(rod[:1], left, 1),
         world.Irecv(rod[-1:], right, 0),
@@ -30,7 +30,7 @@ def step(rod, times):
 
 
 def save(rod):
-    """The mean temperature, known to rank 0."""
+    """Returns the mean temperature, in rank 0 only."""
     total = np.zeros(1)
     world.Reduce(rod[1:-1].sum(keepdims=True), total, root=0)
     return total[0] / (CELLS * world.size)

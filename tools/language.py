@@ -18,7 +18,8 @@ HELP = "docs/commands.md"  # all of its text is in code blocks
 API = "docs/api.md"  # docstrings, with lists of columns in one sentence
 CONTRACT = "src/view/contract.json"
 COMMENTED = [
-    *("include/*.h", "src/*.[ch]", "src/mpi/*.py", "tests/c/*.[ch]", "tools/*.py", "python/*.py", "python/*.pyi", "dropin/*.py"),
+    *("include/*.h", "src/*.[ch]", "src/mpi/*.py", "tests/*.[ch]", "tests/*.cpp", "tests/*.py", "bench/*.c", "bench/*.py"),
+    *("examples/*.[ch]", "examples/*.py", "tools/*.py", "python/*.py", "python/*.pyi", "dropin/*.py"),
     *(f"viewer/*.{suffix}" for suffix in ("css", "mjs", "ts", "tsx")),
 ]  # source files whose comments are checked
 # a pattern of what is not written: what is written instead
@@ -34,7 +35,7 @@ WORDS = {
     r"(is|are|was|were|be|been) told|told apart|tells? apart": "reported, known, distinguished",
     r"says of itself": "reports",
     r"what it says|what they say": "name the thing",
-    r"(is|are|has|have) none": "unavailable, no …",
+    r"(is|are|has|have) (?-i:none)": "unavailable, no …",  # not None of Python
     r"set aside": "suspend",
     r"of (its|their) own": "dedicated, separate",
     r"switch(es|ed)? (on|off)": "enable, disable",
@@ -113,11 +114,14 @@ def in_contract(text):
 
 
 def comments(name, text):
-    """(line, text) of each comment and docstring of a source file."""
+    """(line, text) of each comment and docstring of a source file. A string is a docstring if it begins a statement."""
     if name.endswith(".py"):
+        begins = True
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.endswith('"""')):
+            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and begins and token.string.endswith('"""')):
                 yield token.start[0], token.string
+            if token.type not in (tokenize.COMMENT, tokenize.NL):
+                begins = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
     else:
         for found in re.finditer(r"/\*.*?\*/|(?<!\S)//[^\n]*", text, re.S):
             yield text.count("\n", 0, found.start()) + 1, found[0]

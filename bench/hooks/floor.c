@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The least that a hook in C can do: the processor's time-stamp counter at entry and exit, stored in a ring. What this
- * costs no tool with the same hook can undercut; bench/run.py measures it beside the tools.
+/* The minimal work of a hook in C: it stores the processor's time-stamp counter at entry and exit in a ring buffer.
+ * No tool with the same hook can cost less; bench/run.py measures it together with the tools.
  *
  * floor.hooks() -> names, floor.start(name), floor.stop() -> number of events. */
 #define PY_SSIZE_T_CLEAN
@@ -69,7 +69,7 @@ static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *arg
 }
 
 #if PY_VERSION_HEX >= 0x030c0000
-/* A callback that monitoring can call without making a tuple of arguments: an object with a vectorcall. */
+/* A callback that monitoring calls without a tuple of arguments: an object with a vectorcall. */
 struct callback {
 	PyObject_HEAD vectorcallfunc call;
 };

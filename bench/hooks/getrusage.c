@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bare calls of getrusage(RUSAGE_THREAD) take: called in the process in which they are held against metrics. */
+/* Time of calls of getrusage(RUSAGE_THREAD), measured in the process in which it is compared with metrics. */
 #define _GNU_SOURCE
 #include <sys/resource.h>
 #include <time.h>
 
-/* Nanoseconds for each of n calls. */
+/* Nanoseconds per call, over n calls. */
 double bare(int n)
 {
 	struct rusage usage;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a wrapped call of file I/O costs more than the C library's own: times(path) gives (name, bare ns, ns) for each.
- * Both are called in turn in the same loop of the same process; each time is the shortest of many rounds. */
+/* Cost of a wrapped call of file I/O, compared with the C library's: times(path) gives (name, bare ns, wrapped ns) for
+ * each function. Both run in turns in the same loop of the same process; each time is the minimum of many rounds. */
 #include <Python.h>
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ static int add(PyObject *list, const char *name, const double *best)
 	return r;
 }
 
-/* functions[0] is the bare one */
+/* functions[0] is the C library's */
 #define TIME(name, call)                                                                                               \
 	do {                                                                                                           \
 		__typeof__(name) *functions[2] = {dlsym(libc, #name), dlsym(RTLD_DEFAULT, #name)};                     \

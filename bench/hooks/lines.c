@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The least that a hook in C can do at each line: the processor's time-stamp counter, stored in a ring. From 3.12 on
- * that is a LINE event of sys.monitoring, local to one code object; before, a trace function.
+/* The minimal work of a hook in C for each line: it stores the processor's time-stamp counter in a ring buffer. From
+ * Python 3.12 on the hook is a LINE event of sys.monitoring, local to one code object; before, a trace function.
  *
  * line_floor.start(function), line_floor.stop() -> number of events. */
 #define PY_SSIZE_T_CLEAN
@@ -32,7 +32,7 @@ static inline void stamp(void)
 }
 
 #if PY_VERSION_HEX >= 0x030c0000
-/* A callback that monitoring can call without making a tuple of arguments: an object with a vectorcall. */
+/* A callback that monitoring calls without a tuple of arguments: an object with a vectorcall. */
 struct callback {
 	PyObject_HEAD vectorcallfunc call;
 };

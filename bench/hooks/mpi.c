@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of MPI in tight loops, which a Python process loads: all return the nanoseconds of the fastest round, for each
- * call of what the name says, or of a ping-pong for one way. Messages are of 8 bytes. */
+/* MPI calls in tight loops, loaded by a Python process: each function returns the nanoseconds per call in the fastest
+ * round, or for a ping-pong those of one direction. Messages have 8 bytes. */
 #include <mpi.h>
 #include <time.h>
 
@@ -55,7 +55,7 @@ static void exchange(void)
 	MPI_Wait(&r[1], MPI_STATUS_IGNORE);
 }
 
-/* A request from its start to its completion: half of an Irecv, an Isend and a Wait for each. */
+/* A request from its start to its completion: an Irecv, an Isend and a Wait for each, divided by two. */
 double request(long rounds)
 {
 	FASTEST(rounds, 2, exchange());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call of a compiled function costs: figures.py builds it in several ways. */
+/* Cost of a call of a compiled function: figures.py builds it in several ways. */
 #include <stdint.h>
 #include <time.h>
 
@@ -16,7 +16,7 @@ __attribute__((no_instrument_function)) static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ns a call, the best of many short rounds: another process may have the processor meanwhile */
+/* ns per call, the best of many short rounds: another process may have the processor in some of them */
 __attribute__((no_instrument_function)) double calls(long n);
 double calls(long n)
 {

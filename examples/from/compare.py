@@ -12,17 +12,17 @@ import pstats
 import sys
 
 PROGRAM = "logs.py"
-FUNCTIONS = {"main", "write", "parse", "unique"}  # those that samples cannot miss
+FUNCTIONS = {"main", "write", "parse", "unique"}  # with enough time to be sampled
 
 
 def calls(path):
-    """Calls of each function, of a file of cProfile's."""
+    """Calls of each function, from a file of cProfile."""
     rows = pstats.Stats(path).stats.items()
     return {f"line {line}, {name}": row[1] for (file, line, name), row in rows if file.endswith(PROGRAM)}
 
 
 def hits(path):
-    """How often each line ran, of a file of line_profiler's."""
+    """Hits of each line, from a file of line_profiler."""
     import line_profiler
 
     timings = line_profiler.load_stats(path).timings
@@ -30,7 +30,7 @@ def hits(path):
 
 
 def events(path):
-    """Calls of each function, of a trace: complete events as viztracer writes them, or begins and ends as Spartito does."""
+    """Calls of each function, from a trace: complete events as in viztracer's files, or begins and ends as in Spartito's."""
     found = collections.Counter()
     for event in json.loads(pathlib.Path(path).read_text())["traceEvents"]:
         name, source = event.get("name", ""), event.get("args", {}).get("source", "")
@@ -42,7 +42,7 @@ def events(path):
 
 
 def shares(path):
-    """Percent of the samples that found each function of the program at any depth, of folded stacks."""
+    """Percent of the samples with each function of the program at any depth, from folded stacks."""
     found, total = collections.Counter(), 0
     for line in pathlib.Path(path).read_text().splitlines():
         stack, weight = line.rsplit(" ", 1)
@@ -53,7 +53,7 @@ def shares(path):
 
 
 def records(path):
-    """Bytes at the peak of each line, of memray's table."""
+    """Bytes at the peak of each line, from memray's table."""
     found = collections.Counter()
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
@@ -64,7 +64,7 @@ def records(path):
 
 
 def sites(path):
-    """The same, of Spartito's report."""
+    """Bytes at the peak of each line, from Spartito's report."""
     found = [site for site in json.loads(pathlib.Path(path).read_text())["peak"] if site["file"].endswith(PROGRAM)]
     return large({f"line {site['line']}, {site['function'].split(':')[1]}": site["peak_bytes"] for site in found})
 

@@ -25,7 +25,7 @@ def parse(lines):
 
 
 def unique(addresses):
-    """The different ones, in the order of the log."""
+    """The distinct addresses, in the order of the log."""
     seen = []
     for address in addresses:
         if address not in seen:

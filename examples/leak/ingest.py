@@ -26,7 +26,7 @@ def receive(rng):
 
 @functools.cache
 def urgency(text):
-    """How many of the words that matter a message has."""
+    """The number of urgent words in a message."""
     return len(re.findall(r"\b(timeout|refused|full)\b", text))
 
 

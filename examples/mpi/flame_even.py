@@ -26,7 +26,7 @@ def borders(size):
 
 
 def exchange(gas):
-    """The edge cells go to the neighbours, theirs come into the halo."""
+    """Sends the edge cells to the neighbours and receives theirs into the halo."""
     requests = [
         world.Irecv(gas[:1], left, 1),
         world.Irecv(gas[-1:], right, 0),

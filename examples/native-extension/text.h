@@ -8,7 +8,7 @@
 /* Writes the letters and digits of name to out in lower case, with one blank between words; at most LONGEST bytes. */
 void normalize(const char *name, char out[LONGEST + 1]);
 
-/* How many letters must be inserted, deleted or replaced to make b of a (Levenshtein). */
+/* The number of letters to insert, delete or replace to change a into b (Levenshtein). */
 int distance(const char *a, const char *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a raw file: compressed, it reads as before, or it is left as it is and something is said. (Damage that
- * only the model can see is not looked for: such a file need not read the same.) */
+/* Any bytes as a raw file: compressed, it reads as before; or the file is unchanged and an error is reported. (Files
+ * with damage that only the model can detect are skipped: they need not read the same.) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 struct reading {
 	uint32_t regions, locations;
 	size_t paths, events, problems;
-	uint64_t sum; /* of everything that the paths and the events say */
+	uint64_t sum; /* a checksum of all call paths and events */
 };
 
 static void add(struct reading *r, uint64_t value)

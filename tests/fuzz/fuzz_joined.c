@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as the file of a process and that of its samples, which are read together. The input: how long the first
- * one is (u32), and both, one behind the other. */
+/* Any bytes as the file of a process and as the file of its samples, which are read together. The input: length of the
+ * first file (u32), then both files. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "input.h"
-#include "exercise.h"
+#include "check.h"
 #include "model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		return 0;
 	}
-	exercise_model(m);
+	check_model(m);
 	sp_model_free(m);
 	return 0;
 }

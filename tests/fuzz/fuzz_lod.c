@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A index that was changed behind its checksums: what is asked of it is answered, or refused, or it is made anew. The
- * bytes are changes, as in fuzz_merged.c. */
+/* A level-of-detail index changed behind its checksums: a question is answered or refused, or the index is made again.
+ * The input is a list of changes, as in fuzz_merged.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A merged file that was changed behind its checksum: what is read of it holds together, or is refused. The bytes are
- * changes: where and how wide (u32: two bits, and the place), and what stands there then (i32). */
+/* A merged file changed behind its checksum: its data is consistent, or it is refused. The input is a list of changes:
+ * width and offset (u32: two bits, then the offset), and the new value (i32). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "generator/rawgen.h"
 #include "input.h"
-#include "exercise.h"
+#include "check.h"
 #include "model/builder/listing.h"
 #include "model/builder/steps.h"
 #include "model/merge/image.h"
@@ -19,7 +19,7 @@ static struct {
 	const char *dir;
 	char path[128];
 	struct sp_listing list;
-	unsigned char *bytes, *changed; /* of the file as it was merged, and of the one to be read */
+	unsigned char *bytes, *changed; /* of the merged file, and of the changed copy */
 	size_t n;
 } merged;
 
@@ -52,7 +52,7 @@ static void prepare(void)
 	fclose(f);
 }
 
-/* Changes the header and the stream; rows have checksums that are in the stream. */
+/* changes the header and the stream; the stream contains the checksums of rows */
 static void change(const uint8_t *data, size_t n)
 {
 	struct sp_image_header *h = (struct sp_image_header *)merged.changed;
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (rc < 0 && !e.text[0])
 		abort();
 	if (rc == 0) {
-		exercise_model(m);
+		check_model(m);
 		sp_model_free(m);
 	}
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stacks of a Python that stands still, read through memory that lies: each byte of the input says what one read
- * gives instead of what is there. SPARTITO_FUZZ_PYTHON: the interpreter, python3 without. */
+/* The stacks of a stopped Python process, read through wrong memory: each byte of the input says what one read returns
+ * instead of the real data. SPARTITO_FUZZ_PYTHON: the interpreter, by default python3. */
 #define sp_target_read      true_read
 #define sp_target_read_many true_read_many
 #include "../../src/sample/target.c"
@@ -35,7 +35,7 @@ static struct sp_target target;
 static struct sp_python *clean;
 static const uint8_t *lies;
 static size_t n_lies;
-static uint64_t met[256]; /* words that were read: addresses, among others */
+static uint64_t met[256]; /* words that were read, such as addresses */
 static unsigned n_met;
 
 static void stop(void)
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct sp_python_frame frames[CAPACITY];
 	if (!clean)
 		begin();
-	/* finding it in the files takes long, and nothing there is of its memory */
+	/* opening the process takes long, and does not depend on the memory */
 	struct sp_python *p = calloc(1, sizeof *p);
 	if (!p)
 		abort();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a raw file: load, compensate, read the events, compute every report. */
+/* Any bytes as a raw file: load it, compensate, read the events, compute every report. */
 #include <stdlib.h>
 
 #include "input.h"
-#include "exercise.h"
+#include "check.h"
 #include "model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		return 0;
 	}
-	exercise_model(m);
+	check_model(m);
 	sp_model_free(m);
 	return 0;
 }

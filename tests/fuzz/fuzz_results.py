@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fuzz_results.py [--seconds N] [--seed N] [--first N] [--cases N] [--jobs N]: damages files of experiments of every kind, at
-random but told by the seed, and makes reports, pictures, pages and formats of them. Nothing may end with a traceback, a signal, a
-report of a sanitizer, or more than LONGEST seconds or LARGEST bytes: damage is one line. A case that fails is kept and named;
---seed and --first run it again, from the same experiments (--made).
+random but determined by the seed, and makes reports, pictures, pages and formats from them. None may end with a traceback, a
+signal, a report of a sanitizer, or take more than LONGEST seconds or LARGEST bytes: damage is reported in one line. A case that
+fails is kept and named; --seed and --first run it again, with the same experiments (--made).
 
-tools/fuzz.sh runs it with libraries that AddressSanitizer and UndefinedBehaviorSanitizer watch."""
+tools/fuzz.sh runs it with libraries built with AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 # ruff: noqa: SIM905
 import argparse
@@ -105,10 +105,10 @@ VIEWS += "facts waits critical io tasks locks memory lines source".split()
 
 
 def make(place):
-    """Experiments of every kind, by name."""
+    """{name: directory} of experiments of every kind."""
     made = {}
     (place / "program.py").write_text(PROGRAM)
-    # with the package that is installed: the one that is watched needs what watches it in every process of a run
+    # with the installed package: the sanitized one would need the sanitizer's library in every process of a run
     watched = ("LD_PRELOAD", "PYTHONPATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
     clean = {k: v for k, v in os.environ.items() if k not in watched}
     for name, options in KINDS.items():
@@ -124,7 +124,7 @@ def make(place):
         for file in OLD.glob(version + "-*"):
             shutil.copy(file, raw)
         made[version] = raw.parent
-    for name in ("trace", "v3"):  # … merged, and as the viewer opens it fast
+    for name in ("trace", "v3"):  # … merged, and with the viewer's index
         if name in made:
             made[name + "-merged"] = pathlib.Path(shutil.copytree(made[name], place / (name + "-merged")))
             command = [sys.executable, "-m", "spartito", "finalize", "--force", name + "-merged"]
@@ -137,13 +137,13 @@ NUMBERS = [0, 1, 2, 7, 8, 0xFF, 0x1000, 0xFFFF, 1 << 31, (1 << 31) - 1, (1 << 32
 
 
 class Damage:
-    """What is done to a file: each of these to a bytearray."""
+    """Kinds of damage: each method changes a bytearray."""
 
     def __init__(self, dice, others):
         self.dice, self.others = dice, others
 
     def place(self, data):
-        """Most of a file is nothing: where something is matters more."""
+        """A random position, preferably with data: most of a file is zero."""
         at = self.dice.randrange(len(data))
         for _ in range(20):
             if any(data[at : at + 8]):
@@ -165,7 +165,7 @@ class Damage:
         data[at : at + width] = (new % (1 << 8 * width)).to_bytes(width, "little")[: len(data) - at]
 
     def header(self, data):
-        """A field at the beginning of the file, or of a page."""
+        """A field at the begin of the file, or of a page."""
         at = self.dice.randrange(len(data) // 4096 + 1) * 4096 + self.dice.randrange(16) * 4
         data[at : at + 4] = (self.dice.choice(NUMBERS) % (1 << 32)).to_bytes(4, "little")[: max(len(data) - at, 0)]
 
@@ -189,7 +189,7 @@ class Damage:
         del data[at : at + page * self.dice.randrange(1, 4)]
 
     def unmark(self, data):
-        """All chunks of one type, or all but those, are none any more."""
+        """Removes the mark of all chunks of one type, or of all others."""
         kind, alone = self.dice.randrange(1, 15), self.dice.random() < 0.3
         for at in range(4096, len(data), 4096):
             if data[at : at + 4] == b"CHNK" and (data[at + 4 : at + 5] == bytes([kind])) != alone:
@@ -217,7 +217,7 @@ class Case:
         names = sorted(contents[self.kind])
         raws = [name for name in names if name.endswith(".raw")]
         self.changed = {}
-        kept = raws[: dice.choice((1, len(raws)))]  # what one process says may be hidden by what the others do
+        kept = raws[: dice.choice((1, len(raws)))]  # without the other processes, whose data might hide an error
         self.removed = [name for name in raws if name not in kept]
         for name in {dice.choice(kept if dice.random() < 0.75 else names) for _ in range(dice.choice((1, 1, 2)))}:
             data = bytearray(contents[self.kind][name])
@@ -236,8 +236,8 @@ class Case:
         for name, data in self.changed.items():
             (place / "x" / name).write_bytes(data)
 
-    def look(self):
-        """In a process of its own, whose directory holds the experiment x."""
+    def read(self):
+        """Runs in a separate process, whose directory contains the experiment x."""
         from spartito import _analyse
         from spartito.base.messages import Refused
         from spartito.cli.main import main
@@ -254,8 +254,8 @@ class Case:
         except _analyse.Error:
             pass
         for verb in self.verbs:
-            said = io.StringIO()
-            sys.stdout, sys.stderr, keep = io.TextIOWrapper(io.BytesIO(), "utf-8"), said, sys.stderr
+            output = io.StringIO()
+            sys.stdout, sys.stderr, keep = io.TextIOWrapper(io.BytesIO(), "utf-8"), output, sys.stderr
             try:
                 status = main(verb.split())
             except BaseException:
@@ -263,12 +263,12 @@ class Case:
                 print(f"spartito {verb}", file=sys.stderr)
                 raise
             sys.stderr = keep
-            if status not in (0, 1, 2, 4) or (status in (1, 2) and said.getvalue().count("\n") < 1):
-                raise AssertionError(f"spartito {verb}: status {status}, {said.getvalue()!r}")
+            if status not in (0, 1, 2, 4) or (status in (1, 2) and output.getvalue().count("\n") < 1):
+                raise AssertionError(f"spartito {verb}: status {status}, {output.getvalue()!r}")
 
 
 def run(case, place, log):
-    """What went wrong, or ""."""
+    """A description of the failure, or ""."""
     case.put(place)
     begin = time.monotonic()
     child = os.fork()
@@ -283,7 +283,7 @@ def run(case, place, log):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST + 1))
             signal.alarm(10 * LONGEST)  # a case that waits for ever; other work may take most of the machine
-            case.look()
+            case.read()
             status = 0
         except BaseException:
             traceback.print_exc()
@@ -299,7 +299,7 @@ def run(case, place, log):
 
 
 def work(options, made, contents, job, place):
-    """One of the processes: every jobs-th case. How many were run, how many questions these were, and how many failed."""
+    """Runs every jobs-th case: (number of cases, of questions, of failures)."""
     end, ran, asked, failed = time.monotonic() + options.seconds, 0, 0, 0
     number = options.first + job
     others = [c for kind in sorted(contents) for c in contents[kind].values() if c]
@@ -317,7 +317,7 @@ def work(options, made, contents, job, place):
             print(wrong + "\n", flush=True)
         shutil.rmtree(at, ignore_errors=True)
         ran += 1
-        asked += len(case.verbs) + 2 * len(case.views)  # a report, a format, a picture … or a view, without parameters and with
+        asked += len(case.verbs) + 2 * len(case.views)  # reports, formats and pictures; views without and with parameters
         number += options.jobs
     return ran, asked, failed
 
@@ -344,7 +344,7 @@ def main():
             for name, p in made.items()
         }
         from spartito.cli import convert, diff, html, info, plot, report  # noqa: F401
-        from spartito.experiments import conversion  # noqa: F401 - once, and not in each case
+        from spartito.experiments import conversion  # noqa: F401 - once, not in each case
 
         ends = []
         for job in range(options.jobs):

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as an experiment's file `symbols`: what it tells is read, added to, and read again. */
+/* Any bytes as an experiment's file `symbols`: it is read, extended, and read again. */
 #include <stdlib.h>
 
 #include "generator/rawgen.h"
 #include "input.h"
-#include "exercise.h"
+#include "check.h"
 #include "model/model.h"
 #include "model/symbols/symbols.h"
 
@@ -15,7 +15,7 @@ static void load(void)
 
 	if (sp_model_load(&m, input_directory(), 0, &e))
 		abort();
-	exercise_model(m);
+	check_model(m);
 	sp_model_free(m);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as an object file, its symbols and its call frame information, and as the stack that these are applied to:
- * nothing of them is trusted. What it begins with is an object that is whole, the vDSO: the input is xored to it. */
+/* Any bytes as an object file with symbols and call frame information, and as the stack to unwind with these: none of
+ * it is trusted. The input is xored to a valid object, the vDSO. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void steps(struct sp_unwind *u, uint64_t address)
 	}
 }
 
-/* libelf 0.188 loses what it had of some damaged files */
+/* libelf 0.188 leaks memory for some damaged files */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[64];
 	uint64_t begin;
 	memcpy(whole, (const void *)getauxval(AT_SYSINFO_EHDR), OBJECT);
-	/* pairs of a place and what is different there */
+	/* pairs of an offset and the bits that change there */
 	size_t i = 0;
 	for (; i + 3 <= size && i < 3 * 64; i += 3)
 		whole[(data[i] | data[i + 1] << 8) % OBJECT] ^= data[i + 2];

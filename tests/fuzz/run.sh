@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run.sh FUZZER SEEDS SECONDS [CORPUS]: fuzzes from the seeds, plus what an earlier run has left in CORPUS.
+# run.sh FUZZER SEEDS SECONDS [CORPUS]: fuzzes from the seeds, and from the inputs that an earlier run kept in CORPUS.
 set -eu
 fuzzer=$1 seeds=$2 seconds=$3
 work=$(mktemp -d)

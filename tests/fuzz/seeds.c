@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seeds DIR: small, whole raw files for the fuzzer to begin with. */
+/* seeds DIR: writes small, valid raw files as the fuzzer's initial inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void fill(struct rg_process *p, bool trace, unsigned events)
 	}
 }
 
-/* What fuzz_joined takes. */
+/* the input of fuzz_joined */
 static void write_joined(const char *path)
 {
 	size_t n[2];

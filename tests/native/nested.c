@@ -83,7 +83,7 @@ static PyObject *jumps(PyObject *self, PyObject *none)
 	return PyLong_FromLong(middle(2));
 }
 
-/* the first call of a function is the one that does most beside it */
+/* the wrapper does most of its work at the first call of a function */
 static void first_call(void)
 {
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stand-in for libpapi: its counters count how often the set was read since its start, the second one by thousands.
+/* Replaces libpapi: its counters count how often the set was read since its start, the second one in thousands.
  * PAPI_BROKEN has a code but cannot be counted. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A row of src/sample/python/offsets.c from a Python's own headers: "name offset" a line, "name -" where it has none.
- */
+/* Prints a row of src/sample/python/offsets.c from the headers of a Python: lines "name offset", or "name -" for a
+ * field that this version does not have. */
 #define Py_BUILD_CORE 1
 #include <Python.h>
 #include <frameobject.h>

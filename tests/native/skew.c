@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For LD_PRELOAD: each rank of an MPI run is on a host of its own, whose clocks are wrong. SKEW and DRIFT have a number
- * for each rank: ns that its clocks are ahead, and ns that they gain in a million. */
+/* For LD_PRELOAD: gives each rank of an MPI run another host name and wrong clocks. SKEW and DRIFT have a number for
+ * each rank: ns by which its clocks are ahead, and ns that they gain in a million. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 	return 0;
 }
 
-/* A program that sleeps until a moment on the wrong clock must not sleep until then on the right one. */
+/* A sleep until a time of the wrong clock must not last until that time of the right clock. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *rest)
 {
 	if (!is_wrong(clock) || !(flags & TIMER_ABSTIME))

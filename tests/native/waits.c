@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits of known number and length among threads of C, for tests/py/waits/test_waits_clib.py. Times are in
+/* Waits of known number and length between C threads, for tests/py/waits/test_waits_clib.py. Times are in
  * milliseconds. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +22,7 @@
 pthread_mutex_t global_lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t ready;
 
-/* From now on, however late that is. */
+/* Relative to the time of the call. */
 static void pause_for(int ms)
 {
 	const struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
@@ -37,11 +37,12 @@ static bool sleeps(int thread)
 	const ssize_t n = read(fd, text, sizeof text - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = 0;
-	const char *behind = strrchr(text, ')'); /* its name, which may have any */
+	const char *behind = strrchr(text, ')'); /* behind its name, which may contain any character */
 	return behind && !strncmp(behind, ") S", 3);
 }
 
-/* Who waits says so just before; who lets it wait goes on when it sleeps, however busy the machine is. */
+/* A waiting thread stores its id just before the wait; its partner continues when that thread sleeps, even on a busy
+ * machine. */
 static int wanted;
 
 static void want(void)
@@ -98,7 +99,7 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-/* Microseconds that it took, by this program's own clock. */
+/* The time it took in microseconds, by this program's clock. */
 long wait_for(pthread_mutex_t *m, int times, int ms)
 {
 	long took = 0;
@@ -151,7 +152,7 @@ void mutex_unlock(pthread_mutex_t *m)
 	pthread_mutex_unlock(m);
 }
 
-/* ---- the rest: each waits once for about `ms`, and returns 0 if all is as it is without us ---- */
+/* ---- other waits: each waits once for about `ms`, and returns 0 if it behaves as without Spartito ---- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -173,7 +174,7 @@ int cond_wait(int ms)
 	pthread_mutex_lock(&mutex);
 	news = 0;
 	pthread_create(&t, NULL, notify, (void *)(long)ms);
-	want(); /* the other one cannot notify before this one waits */
+	want(); /* the other thread cannot notify before this one waits */
 	while (!news)
 		pthread_cond_wait(&condition, &mutex);
 	pthread_mutex_unlock(&mutex);
@@ -208,7 +209,7 @@ int semaphore_wait(int ms)
 {
 	pthread_t t;
 	sem_init(&given, 0, 1);
-	sem_wait(&given); /* is there already */
+	sem_wait(&given); /* available already */
 	pthread_create(&t, NULL, give, (void *)(long)ms);
 	want();
 	const int e = sem_wait(&given);
@@ -303,7 +304,7 @@ int file_locks(const char *path)
 	return e;
 }
 
-/* ---- what must stay as it is ---- */
+/* ---- behaviour that must not change ---- */
 
 static void *locks_of_each_kind(void *none)
 {
@@ -387,7 +388,7 @@ static int cancelled(void *(*function)(void *))
 	return pthread_join(t, &value) || value != PTHREAD_CANCELED;
 }
 
-/* 0, or which part is not as it should be. */
+/* 0, or the number of the part that behaves differently. */
 int semantics(void)
 {
 	const long locks = (long)locks_of_each_kind(NULL);
@@ -403,7 +404,7 @@ int semantics(void)
 	return cancelled(wait_for_semaphore) ? 12 : 0;
 }
 
-/* ---- a library that prepares for forks, as many do ---- */
+/* ---- a library with fork handlers, as many have ---- */
 
 static void before_fork(void)
 {
@@ -420,8 +421,8 @@ int prepare_for_forks(void)
 	return pthread_atfork(before_fork, after_fork, after_fork);
 }
 
-/* ---- threads of C alone: each takes the mutex `times` times, held for a moment; the first one, once it has slept and
- * so is known, until another waits for it ---- */
+/* ---- C threads: each locks the mutex `times` times for a short time; the first one, which has slept and so is
+ * registered, holds it until another thread waits for it ---- */
 
 static long counted;
 static int begun, held;

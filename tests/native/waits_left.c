@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits that are left in another way than by their end, for tests/py/waits/test_waits_faults.py. */
+/* Waits that do not end by returning, for tests/py/waits/test_waits_faults.py. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- a handler that leaves by siglongjmp ---- */
+/* ---- a signal handler that leaves a wait by siglongjmp ---- */
 
 static sigjmp_buf back;
 
@@ -33,7 +33,7 @@ static __attribute__((noinline)) int wait_deep(int depth, int ms)
 	return r + capacity[7] - depth;
 }
 
-/* What stood on the stack below is no more. */
+/* overwrites the stack below the caller */
 static __attribute__((noinline)) void overwrite(int with)
 {
 	volatile char capacity[16 << 10];
@@ -41,7 +41,7 @@ static __attribute__((noinline)) void overwrite(int with)
 	__asm__ volatile("" : : "r"(capacity) : "memory");
 }
 
-/* How many of the waits were left. */
+/* The number of waits that were left. */
 int left_by_longjmp(int times)
 {
 	struct sigaction mine = {.sa_handler = leave}, before;
@@ -62,7 +62,7 @@ int left_by_longjmp(int times)
 	return left;
 }
 
-/* ---- a thread that is to be cancelled, and waits where it cannot be ---- */
+/* ---- a thread with a pending cancellation, which waits with cancellation disabled ---- */
 
 enum { MUTEXES = 3000 };
 pthread_mutex_t mutexes[MUTEXES];
@@ -78,7 +78,7 @@ static void *wait_for_all(void *none)
 	return none;
 }
 
-/* How many mutexes it waited for before it was cancelled. */
+/* The number of mutexes it waited for before it was cancelled. */
 int cancelled_late(void)
 {
 	pthread_t t;
@@ -95,7 +95,7 @@ int cancelled_late(void)
 	return end == PTHREAD_CANCELED ? waited : -1;
 }
 
-/* ---- a handler that waits where the heap is broken, and an allocator has its lock ---- */
+/* ---- a signal handler that waits while the heap is corrupt and the allocator holds its lock ---- */
 
 static void wait_and_end(int number)
 {
@@ -110,21 +110,21 @@ static void *stay(void *none)
 	return none;
 }
 
-/* Does not come back. */
+/* does not return */
 void abort_in_malloc(void)
 {
-	enum { BYTES = 100000 }; /* from the end of the heap, whose size stands behind */
+	enum { BYTES = 100000 }; /* from the end of the heap, whose size follows them */
 	const struct sigaction mine = {.sa_handler = wait_and_end};
 	pthread_t t;
 	sigaction(SIGABRT, &mine, NULL);
-	pthread_create(&t, NULL, stay, NULL); /* malloc() takes its lock where there are threads */
+	pthread_create(&t, NULL, stay, NULL); /* malloc() locks only in processes with threads */
 	for (int i = 0; i < 100; i++) {
 		char *volatile p = malloc(BYTES);
 		memset(p, 0xff, malloc_usable_size(p) + sizeof(size_t));
 	}
 }
 
-/* ---- a handler that waits, and may have interrupted malloc() ---- */
+/* ---- a signal handler that waits, and may have interrupted malloc() ---- */
 
 static volatile int alarms;
 
@@ -144,11 +144,11 @@ static __attribute__((noinline)) int spin_deep(int depth)
 	return spin_deep(depth - 1) + capacity[7];
 }
 
-/* Allocates until it was interrupted; in all, how often that was. left: after a handler that left by siglongjmp from
- * further down, which nobody noticed since. */
+/* Allocates until a signal interrupts it; returns the number of signals so far. left: before that, a handler leaves
+ * deeper frames by siglongjmp, which the recorder has not noticed yet. */
 int alarm_in_malloc(int left)
 {
-	static pthread_t t; /* malloc() takes its lock where there are threads */
+	static pthread_t t; /* malloc() locks only in processes with threads */
 	const struct sigaction mine = {.sa_handler = wait_a_while}, leaves = {.sa_handler = leave};
 	const struct itimerval soon = {.it_value = {.tv_usec = 200}};
 	const int before = alarms;
@@ -164,13 +164,13 @@ int alarm_in_malloc(int left)
 	sigaction(SIGALRM, &mine, NULL);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	while (alarms == before) {
-		char *volatile p = malloc(2000); /* more than a thread keeps for itself */
+		char *volatile p = malloc(2000); /* larger than the blocks of a thread's cache */
 		free(p);
 	}
 	return alarms;
 }
 
-/* ---- threads that make mutexes and wait, while others fork ---- */
+/* ---- threads that create mutexes and wait, while others fork ---- */
 
 enum { WORKERS = 4 };
 static pthread_t workers[WORKERS];
@@ -204,7 +204,7 @@ void workers_begin(void)
 		pthread_create(&workers[i], NULL, make_and_wait, (void *)i);
 }
 
-/* Comes back when one of them has done all of that meanwhile. */
+/* Returns when one of the threads has done all of that at least once. */
 void workers_turn(void)
 {
 	const long before = __atomic_load_n(&turns, __ATOMIC_RELAXED);
@@ -219,7 +219,7 @@ void workers_end(void)
 		pthread_join(workers[i], NULL);
 }
 
-/* How many children cannot load the library. */
+/* The number of children that cannot load the library. */
 int children_that_load(const char *library, int times)
 {
 	int bad = 0, status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library that is linked without the C library, for tests/py/waits/test_waits_faults.py: what it calls has no
- * version, and is bound to the oldest one, whose condition variables are not those of today. */
+/* A library linked without the C library, for tests/py/waits/test_waits_faults.py: its calls have no symbol version and
+ * are bound to the oldest one, whose condition variables differ from the current ones. */
 #include <pthread.h>
 #include <unistd.h>
 

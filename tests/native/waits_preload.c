@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library that the program has preloaded, for tests/py/waits/test_waits_faults.py: an allocator with one mutex, which
- * it takes for fork as well, before all libraries that the program loads itself. */
+/* A preloaded library of the program, for tests/py/waits/test_waits_faults.py: an allocator with one mutex, which it
+ * also locks in a fork handler, before all libraries that the program loads itself. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static __attribute__((constructor)) void begin(void)
 	pthread_atfork(before, after, after);
 }
 
-/* ---- called by the program, by way of a library that is no allocator ---- */
+/* ---- called by the program through a library that is not the allocator ---- */
 
 pthread_mutex_t *taken_for_fork(void)
 {

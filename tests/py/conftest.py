@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all tests share: the repository's root, the measuring command line, and no SPARTITO_* variable from outside."""
+"""Setup of all tests: the repository's root, the command line of Spartito, and an environment without SPARTITO_* variables."""
 
 import functools
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# helpers, and test modules that take fixtures from each other: their names are unique
+# Imports of helpers, and of fixtures from other test modules: file names are unique
 sys.path[:0] = [str(folder) for folder in sorted(Path(__file__).parent.iterdir()) if folder.is_dir()]
-# a shell starts what runs in the background with SIGINT ignored, and all children inherit that
+# a shell starts background processes with SIGINT ignored, and their children inherit this
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -26,7 +26,7 @@ def _clean_environment(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _answers_are_as_agreed(request, monkeypatch):
-    """Tests of the viewer: each answer that one is given by spartito.view.kinds is held against src/view/contract.json."""
+    """In tests of the viewer, validates each answer of spartito.view.kinds with src/view/contract.json."""
     if request.path.parent.name != "view":
         return
     import contract
@@ -54,14 +54,14 @@ def spartito():
 
 
 def shares(path):
-    """Whether tests of that file share what it makes once: a browser, a kernel, an experiment, a library."""
+    """Whether the tests of a file share an expensive fixture: a browser, a kernel, an experiment, a library."""
     return re.search(r'scope="module"|needs_viewer', path.read_text(encoding="utf-8")) is not None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests of a file that share something all go to one of pytest-xdist's workers, as each worker would make it again; these files
-    come first. Not by its mark xdist_group: with pytest 9 the mark changes nothing any more."""
+    """All tests of a file with a shared fixture go to the same pytest-xdist worker, as each worker would create the fixture again.
+    These files come first. pytest-xdist's mark xdist_group has no effect with pytest 9."""
     if config.getvalue("dist") != "load":
         return None
     from xdist.scheduler import LoadScopeScheduling

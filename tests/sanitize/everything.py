@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""everything.py CONTEND.SO [SECONDS]: threads, fork, a Pool, numpy, imports, locks of Python and of C. How often each marked
-line allocates and waits is known to test_sanitized.py. With SECONDS it says 'ready' then, and goes on for so long."""
+"""everything.py CONTEND.SO [SECONDS]: threads, fork, a Pool, numpy, imports, Python and C locks. test_sanitized.py compares the
+allocations and waits of each marked line. With SECONDS it then prints 'ready' and runs that much longer."""
 
 import ctypes
 import importlib

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A Python that has AddressSanitizer's library in every process, whatever a test does to the environment: it is linked
- * to it. tools/sanitize_all.sh compiles it with REPORTS: where the reports go, those of processes too whose standard
+/* A Python linked to AddressSanitizer's library, so that every process has it, whatever a test does to the environment.
+ * tools/sanitize_all.sh compiles it with REPORTS, the path of the reports: those of processes, too, whose standard
  * error nobody reads. */
 #include <Python.h>
 #include <dlfcn.h>
@@ -8,10 +8,10 @@
 
 const char *__asan_default_options(void);
 
-/* Leaks: Python keeps memory to its end on purpose. The order of libraries: a wrapper of malloc that LD_PRELOAD names
- * comes before AddressSanitizer's. SIGILL: what UndefinedBehaviorSanitizer finds, in libraries that have no library of
- * its. The other signals are for programs of tests that die by them; a fault of ours ends the program, and with it the
- * test. */
+/* detect_leaks: Python keeps memory until its end on purpose. verify_asan_link_order: a wrapper of malloc named by
+ * LD_PRELOAD precedes AddressSanitizer's. handle_sigill: faults found by UndefinedBehaviorSanitizer in libraries built
+ * without its runtime. Tests need the other signals for programs that die by them; a fault in Spartito ends the program
+ * and fails the test. */
 const char *__asan_default_options(void)
 {
 	return "halt_on_error=1:exitcode=97:log_exe_name=1:log_path=" REPORTS ":detect_leaks=0:verify_asan_link_order=0"
@@ -19,8 +19,8 @@ const char *__asan_default_options(void)
 	       ":quarantine_size_mb=16:allocator_may_return_null=1";
 }
 
-/* Python ends threads by it that are still there when it ends. The frames of theirs that are watched never return, so
- * what is marked on their stack would stay, where the thread's last functions, those of pthread_key_create(), run. */
+/* Python calls it in threads that still run at its end. Their instrumented frames never return, so the marks on their
+ * stack would remain when the thread's last functions, those of pthread_key_create(), run. */
 void pthread_exit(void *result)
 {
 	void (*next)(void *) = (void (*)(void *))dlsym(RTLD_NEXT, "pthread_exit");

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""races.py [DIRECTORY HOOK]: threads that call Python and C, start others, wait for the GIL, read files and end, while the main
-thread pauses and resumes their measurement; with DIRECTORY, while it begins and ends measurements there."""
+"""races.py [DIRECTORY HOOK]: threads that call Python and C functions, start others, wait for the GIL, read files and end. The main
+thread pauses and resumes their measurement; with DIRECTORY it begins and ends measurements there."""
 
 import os
 import sys

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Threads under ThreadSanitizer: what they share while they are recorded is ordered. tools/sanitize.sh builds _measure for it, and
-runs this with SANITIZED_SITE: a directory with the package and that library, and SANITIZED_LIBRARY: libtsan.so.
+"""Threads under ThreadSanitizer: the recorder's accesses to shared data are synchronized. tools/sanitize.sh builds _measure for it,
+and runs this with SANITIZED_SITE, a directory with the package and that library, and SANITIZED_LIBRARY, the path of libtsan.so.
 
-The libraries that stand in front of the C library are the ordinary ones: ThreadSanitizer wraps the same functions and takes a call
-from within its own for one of the program's. So --waits, whose records are made there, is left out."""
+The libraries that wrap the C library are not instrumented: ThreadSanitizer wraps the same functions, and takes a call from its own
+wrapper for one of the program. So --waits, which records in those libraries, is left out."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ PROGRAM = str(ROOT / "tests" / "sanitize" / "races.py")
 
 
 def raced(tmp_path, *command):
-    """Runs it watched; addresses must be where ThreadSanitizer expects them (setarch -R)."""
+    """Runs a command under ThreadSanitizer; addresses must be where it expects them (setarch -R)."""
     log = tmp_path / "report"
     env = {
         **os.environ,
@@ -34,7 +34,7 @@ def raced(tmp_path, *command):
 
 
 def test_a_race_is_reported(tmp_path):
-    """Otherwise the others prove nothing."""
+    """A race is detected at all: otherwise the other tests prove nothing."""
     source = tmp_path / "race.c"
     source.write_text("""
         #include <pthread.h>

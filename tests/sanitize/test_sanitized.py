@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs under every hook, and samples, memory, waits and file I/O of a whole program, recorded by libraries that
-AddressSanitizer and UndefinedBehaviorSanitizer watch: no report in any process, and numbers that are right. tools/sanitize.sh
-builds the libraries and runs this, with SANITIZED_SITE: a directory with the package, its libraries replaced; SANITIZED_ASAN:
+"""Programs under every hook, and samples, memory, waits and file I/O of a whole program, recorded by libraries built with
+AddressSanitizer and UndefinedBehaviorSanitizer: no process has a report, and the numbers are right. tools/sanitize.sh builds the
+libraries and runs this with SANITIZED_SITE, a directory with the package and the built libraries, and SANITIZED_ASAN, the path of
 libasan.so.
 
-AddressSanitizer has a malloc of its own, which has to be there before anything it watches runs. A wrapper of malloc comes in front
-of that, and is called by the dynamic linker before the sanitizer has mapped its tables: so spartito_heap.so is built with
-UndefinedBehaviorSanitizer alone, and without its library: a fault is an instruction that is none, whose SIGILL AddressSanitizer
-reports. What it passes on to is AddressSanitizer's malloc, by which it is seen whether we, or those whom we call, touch a block
-that is not ours. The others are watched by both; spartito_waits.so and spartito_preload.so are named behind libasan, which brings
-what it wraps itself to them. Beside libasan, libubsan writes to standard error alone, whatever log_path says, and ends the
-process."""
+AddressSanitizer has its own malloc, which must exist before instrumented code runs. A wrapper of malloc precedes it, and the
+dynamic linker calls it before the sanitizer has mapped its tables. So spartito_heap.so is built with UndefinedBehaviorSanitizer
+only, and without its runtime: a fault is an invalid instruction, whose SIGILL AddressSanitizer reports. The wrapper calls
+AddressSanitizer's malloc, which detects accesses of Spartito, or of functions it calls, to blocks that are not theirs. The other
+libraries are built with both. spartito_waits.so and spartito_preload.so follow libasan in LD_PRELOAD, and get its wrapped
+functions. With libasan loaded, libubsan writes to standard error only, whatever log_path is, and ends the process."""
 
 import os
 import subprocess
@@ -31,7 +30,7 @@ PROGRAM = ROOT / "tests" / "sanitize" / "everything.py"
 MARKS = {line.rsplit("  # ", 1)[1]: n for n, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "  # " in line}
 SAMPLE = ("--sample", "--sample-native", "--calls")
 PRINTED = "131072.0 10000 [7, 13, 15, 7, 7] (300,) 7\n" + str([45] * 8) + "\n"
-needs_samples = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+needs_samples = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +39,7 @@ def library(tmp_path_factory):
 
 
 def environment(log, *before, malloc="malloc"):
-    """Of processes that are watched. PYTHONMALLOC=malloc: the objects of Python are blocks that AddressSanitizer knows."""
+    """The environment of instrumented processes. PYTHONMALLOC=malloc: Python objects are blocks that AddressSanitizer knows."""
     names = [os.path.join(SITE, "spartito", name) for name in before]
     common = f"halt_on_error=1:log_path={log}:log_exe_name=1:exitcode=97"
     return {
@@ -49,7 +48,7 @@ def environment(log, *before, malloc="malloc"):
         "LD_PRELOAD": ":".join([ASAN, *names]),
         "PYTHONMALLOC": malloc,
         "OPENBLAS_NUM_THREADS": "2",
-        # leaks: Python keeps memory to its end on purpose. The order of libraries: see above
+        # Leaks: Python keeps memory until its end on purpose. Link order: see above
         "ASAN_OPTIONS": common + ":handle_sigill=1:detect_leaks=0:verify_asan_link_order=0:quarantine_size_mb=16",
         "UBSAN_OPTIONS": common + ":print_stacktrace=1",
     }
@@ -57,7 +56,7 @@ def environment(log, *before, malloc="malloc"):
 
 @contextmanager
 def watched(tmp_path):
-    """A place for reports, which come from any process of a run, its standard error seen or not; none may be there afterwards."""
+    """A directory for the reports of all processes of a run, which must be empty at the end."""
     logs = tmp_path / "reports"
     logs.mkdir(parents=True)
     yield logs / "report"
@@ -66,7 +65,7 @@ def watched(tmp_path):
 
 
 def recorded(tmp_path, program, *options, before=(), malloc="malloc"):
-    """Runs a program, given with its arguments, and makes a report of it, both watched; what was printed."""
+    """Runs a program, given with its arguments, and reports the experiment, both with sanitizers; returns the program's output."""
     with watched(tmp_path) as log:
         env = environment(log, *before, malloc=malloc)
         spartito = [sys.executable, "-m", "spartito"]
@@ -85,7 +84,7 @@ def everything(tmp_path, library, *options, **more):
 
 
 def numbers(model, mark, allocator="malloc"):
-    """count, bytes, freed, freed_bytes of that line, of all processes."""
+    """(count, bytes, freed, freed_bytes) of that line, summed over all processes."""
     found = [
         s for s in model.memory()["sites"] if s["line"] == MARKS[mark] and s["file"] == str(PROGRAM) and s["allocator"] == allocator
     ]
@@ -110,7 +109,7 @@ def check_waits(model):
         return sum(w["count"] for w in waits.at(MARKS[mark], kind) if w["file"] == str(PROGRAM))
 
     assert count("lock", "lock") == 5
-    assert count("mutex", "mutex") == 10  # here and in the child of fork
+    assert count("mutex", "mutex") == 10  # here and in the forked child
     assert count("sleep", "sleep") == 3
 
 
@@ -146,7 +145,7 @@ def test_formats_of_what_lost_its_call_paths(tmp_path, option):
             if data[at : at + 8] == b"CHNK\3\0\0\0":
                 data[at : at + 8] = bytes(8)
         raw.write_bytes(data)
-    for name in [row[0] for row in writers() if row[0] != "lprof"]:  # which is of lines alone
+    for name in [row[0] for row in writers() if row[0] != "lprof"]:  # it needs lines
         with watched(tmp_path / name) as log:
             command = [sys.executable, "-m", "spartito"]
             done = run(command, "convert", "x", "--to", name, "-o", tmp_path / name / "out", cwd=tmp_path, env=environment(log))
@@ -170,7 +169,7 @@ def test_memory(tmp_path, library, malloc):
 def test_memory_sampled(tmp_path, library):
     model = everything(tmp_path, library, "--memory-sample", "64K", malloc="pymalloc")
     size = sum(numbers(model, "large", a)[1] for a in ("malloc", "mmap"))
-    assert abs(size / (60 << 20) - 1) < 0.1  # 60 arrays of 1 MiB: 960 samples, each MiB has one but for 1 of 10 million
+    assert abs(size / (60 << 20) - 1) < 0.1  # 60 arrays of 1 MiB: 960 samples; a MiB is without a sample with a probability of 1e-7
     assert {p["sample"] for p in model.memory()["processes"]} == {64 << 10}
 
 
@@ -231,9 +230,9 @@ FAULTS = {
 
 @pytest.mark.parametrize("report", FAULTS)
 def test_a_report_is_not_missed(tmp_path, report):
-    """What the tests above rely on: a fault in a child whose standard error nobody reads, and how it ended nobody asks, is seen."""
+    """The tests above rely on this: a fault is detected in a child whose standard error and exit status nobody reads."""
     source = "#include <limits.h>\n#include <stdlib.h>\n" + FAULTS[report]
-    # as the libraries are built, spartito_heap.so in the second case
+    # built as the libraries are; in the second case as spartito_heap.so
     kind = ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"] if "ILL" in report else ["-fsanitize=address"]
     command = ["cc", "-fPIC", *kind, "-x", "c", "-", "-c", "-o", "fault.o"]
     subprocess.run(command, input=source.encode(), cwd=tmp_path, check=True)

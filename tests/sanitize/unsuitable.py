@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A plugin of pytest for tools/sanitize_all.sh: leaves out the tests that cannot run in processes that AddressSanitizer watches,
-and says at the end how many these were, and why. In all others the objects of Python are blocks of malloc, so that one which is
-used after its end is seen; not in tests of memory, whose numbers depend on who allocates.
+"""A pytest plugin for tools/sanitize_all.sh: skips the tests that cannot run in processes with AddressSanitizer, and prints at the
+end how many these were, and why. In the other tests, Python objects are blocks of malloc, so that a use after free is detected.
+Not in tests of memory, whose numbers depend on the allocator.
 
-The keys of tests are names behind tests/py; one without brackets stands for all parameters of a test."""
+The keys of tests are paths below tests/py; one without brackets means all parameters of a test."""
 
 import os
 from collections import Counter
@@ -11,7 +11,7 @@ from collections import Counter
 import browser
 import pytest
 
-browser.PATIENCE *= 5  # Jupyter starts as much slower
+browser.PATIENCE *= 5  # Jupyter starts about five times slower
 
 # {why: tests}
 UNSUITABLE = {
@@ -44,7 +44,7 @@ UNSUITABLE = {
 }
 # {options of AddressSanitizer: tests that run with these}
 OPTIONS = {
-    # looks at how much memory a process takes, or needs blocks that lie where others were: what is released is free at once
+    # measures the memory of a process, or needs blocks at the address of earlier ones: released memory is reusable at once
     "quarantine_size_mb=0:thread_local_quarantine_size_kb=0": [
         "record/test_user_regions.py::test_many_measurements_keep_no_memory",
         "sample/test_sample_native_run.py::test_counters_of_call_paths",
@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Before fixtures of a module are made, which an autouse fixture would be too late for."""
+    """Called before fixtures of a module are created; an autouse fixture would be called too late."""
     os.environ["PYTHONMALLOC"] = "pymalloc" if item.path.parent.name == "memory" else "malloc"
     os.environ["ASAN_OPTIONS"] = of(CHOSEN, item) or ""
     return (yield)

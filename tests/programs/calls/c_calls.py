@@ -7,7 +7,7 @@
 #: c-calls  <method 'from_bytes' of 'int' objects> 17; <method 'insert' of 'list' objects> 15; <method 'mro' of 'type' objects> 3
 #: callers  builtins:<built-in method builtins.len> by main 100; math:<built-in method math.sqrt> by main 30; <method 'append' of 'list' objects> by main 40
 #: note  the names are those of cProfile
-# C functions are called by their callers, not instead of them; one of them fails. Methods have the type that defines them.
+# C functions appear below their callers and do not replace them; one raises. A method is named with the type that defines it.
 import math
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  on_gc 4; on_death 10; on_signal 3; Dying.__del__ 10; key 8
-# Python code that the interpreter calls by itself: gc, weak references, finalizers, signal handlers, sort keys.
+# Python functions called by the interpreter: gc, weak references, finalizers, signal handlers, sort keys.
 import gc
 import os
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  first 3; second 3; changing 0
-#: note  the code object decides the name, not the function that carries it
+#: note  a region is named after the code object, not after the function object
 def first():
     return 1
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  made:a 300; made:b 300; made:c 300; call 900
-# Code objects die and their addresses are used again; every name keeps its own count.
+# Code objects are deleted and their addresses are used again; the counts of the names stay separate.
 import gc
 
 

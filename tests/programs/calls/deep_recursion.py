@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  main 1; down 60000
 #: slow
-# 50,000 frames with a raised limit; before 3.11 each takes C stack, which the thread gets.
+# 50,000 frames with a raised limit. Before Python 3.11 each frame needs C stack: the thread has a large one.
 import sys
 import threading
 

@@ -2,7 +2,7 @@
 #: python 3.11-
 #: visits  down 50000
 #: slow
-# Since 3.11 a Python call takes no C stack: the main thread's 8 MiB are enough, and must stay so.
+# From Python 3.11 on a Python call needs no C stack: the main thread's 8 MiB suffice, and must suffice when measured.
 import sys
 
 

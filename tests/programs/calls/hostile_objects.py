@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  Hostile.method 5; Meta.__call__ 1; use 5
 #: free  Hostile.__init__
-# No code of the program's own objects may run because of measuring.
+# Measuring must not run any code of the program's objects.
 class Meta(type):
     def __getattribute__(cls, name):
         if name in ("__name__", "__qualname__", "__module__"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  Point.__init__ 1; show 1
-# What a program can see of itself is what it sees in the plain run.
+# Introspection gives the program the same results as without Spartito.
 import os
 import pickle
 import sys

@@ -3,7 +3,7 @@
 #: visits  work 1; leaf 1000000
 #: trace-incomplete
 #: slow
-# The trace stops at the limit, the profile goes on and stays exact, and every event lost is counted.
+# The trace stops at the limit. The profile continues and stays exact, and every dropped event is counted.
 def leaf(n):
     return n
 

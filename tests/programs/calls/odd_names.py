@@ -2,7 +2,7 @@
 #: visits  größe 2; 函数 3; <lambda> 4; made:m 1
 #: visits[3.9-3.10]  build.<locals>.f 11
 #: visits[3.11-]  with space 5; tab\there 6
-#: note  before 3.11 code objects have no qualified name of their own: that of the function counts
+#: note  before 3.11 code objects have no qualified name: the function's qualified name is used
 #: free  build
 def größe():
     return 1

@@ -5,7 +5,7 @@
 #: c-calls  builtins:<built-in method builtins.sorted> 10; <method 'append' of 'list' objects> 10
 #: callers  builtins:<built-in method builtins.sorted> by leaf 10; <method 'append' of 'list' objects> by leaf 10
 #: expect-none  fractions:Fraction.limit_denominator; builtins:<built-in method builtins.isinstance>
-# C functions that a left-out function calls are left out with it, also those that its caller is in the middle of.
+# C functions called by an excluded function are excluded, too, even while a recorded C function (sorted) runs below leaf.
 import fractions
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  down 100; leaf 10000; work 1
 #: abrupt
-# Killed with a hundred frames open and two threads at work: the open frames are there, each with its visit.
+# Killed with 100 open frames in each of two running threads: every open frame is recorded with its visit.
 import os
 import threading
 

@@ -2,7 +2,7 @@
 #: options  --io
 #: visits  main 1; transfer 1; vectors 1; copies 1; failures 1; inherited 1
 #: side  data.bin
-# Files by their descriptors: everything succeeds or fails as without the wrappers.
+# File I/O with descriptors: every call succeeds or fails as without the wrappers.
 import fcntl
 import os
 

@@ -2,8 +2,8 @@
 #: options  --io
 #: visits  main 1; work 1; handlers 1
 #: free  handler
-# A handler in C (that of the interpreter, which tells the wake-up descriptor) interrupts whatever is going on, many
-# thousand times, and writes; the program finds its own handlers, and those that were there before.
+# A C signal handler (the interpreter's, which writes to the wake-up descriptor) interrupts the program many thousand
+# times. The program's own handlers, and earlier ones, are returned as without Spartito.
 import ctypes
 import os
 import signal
@@ -27,7 +27,7 @@ def work():
 
 
 def handlers():
-    """What the C library says of SIGUSR1: asked for, set, and asked for again."""
+    """signal() of the C library for SIGUSR1: (was the new handler set, was the old one set again, the old handler)."""
     mine = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda n: None)
     address = ctypes.cast(mine, ctypes.c_void_p).value
     before = c.signal(signal.SIGUSR1, mine)

@@ -2,8 +2,8 @@
 #: options  --io
 #: visits  main 1; write 1; read 1; places 1; memory 1; pointer 5
 #: side  text.txt other.txt
-# The streams of the C library, as an extension module uses them: what stands in their buffers, and when it is written, is
-# as without the wrappers.
+# Streams of the C library, as an extension module uses them: the contents of their buffers, and the times of writes, are
+# the same as without the wrappers.
 import ctypes
 import os
 

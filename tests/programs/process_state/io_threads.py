@@ -3,7 +3,7 @@
 #: visits  main 1; reader 8; writer 8
 #: threads  MainThread 1
 #: locations  17
-# Sixteen threads in reads and writes that wait for each other without the GIL: each has its own callers.
+# Sixteen threads with reads and writes that wait for each other without the GIL: each call is below its own caller.
 import os
 import threading
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  before 10; after 20
 #: processes 2
-# exec makes a new image of the same process: a second file of the same pid.
+# exec replaces the program of the process: the experiment has a second file with the same process id.
 import os
 import sys
 

@@ -4,9 +4,9 @@
 #: inherits  main 2; <module> 2
 #: processes  4
 #: free  outer inner
-# A child of fork goes on with descriptors of its parent's; one ends without a Python function after its fork. What
-# subprocess does in a child before it becomes another program (with a directory to change to: by vfork) is not the
-# parent's. Other programs run as they are.
+# A forked child uses descriptors of its parent; another one calls no Python function after the fork. I/O of subprocess
+# in a child before exec (with a directory to change to: after vfork) is not recorded for the parent. Other programs
+# run unchanged.
 import os
 import subprocess
 import sys

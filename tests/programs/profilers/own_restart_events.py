@@ -3,7 +3,7 @@
 #: visits  work 30
 #: options  --exclude "*:leaf"
 #: expect-none  leaf
-# restart_events() switches every tool's disabled events on again; a filtered function must stay filtered.
+# restart_events() enables the disabled events of every tool; an excluded function must stay excluded.
 import sys
 
 

@@ -2,7 +2,7 @@
 #: visits  work 50; leaf 150
 #: free  tracer
 #: hooks  evalframe monitoring
-# The program's own profile function sees what it sees without measuring.
+# The program's own profile function gets the same events as without Spartito.
 import sys
 
 

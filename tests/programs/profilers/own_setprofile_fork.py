@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  leaf 50
 #: free  tracer wait
-# The child of a fork keeps the profile function, though the state of a thread that had the same one is cleared there.
+# A forked child keeps the profile function, although Python deletes there a thread that had the same function.
 import os
 import sys
 import threading

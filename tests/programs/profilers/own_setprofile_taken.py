@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: free  work leaf tracer
 #: hooks  setprofile
-# The program takes the profile function away from the hook that uses it: it must work, and the loss must be told.
+# The program replaces the profile function of the hook: it must work, and the incomplete recording must be reported.
 import sys
 
 

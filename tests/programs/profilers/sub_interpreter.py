@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  leaf 20
 #: free  run
-# Code of a sub-interpreter may be recorded or not; what the main interpreter does is exact, and nothing breaks.
+# Code of a sub-interpreter may be recorded or not; counts of the main interpreter are exact, and the program works.
 try:
     import _interpreters as interpreters
 except ImportError:

@@ -2,7 +2,7 @@
 #: visits  leaf 20; own 4
 #: user  y 2000
 #: free  run
-# Regions of one name in interpreters that share nothing, and may have a GIL each: each makes its own objects.
+# Regions with the same name in isolated interpreters, which may have separate GILs: each creates its own objects.
 import threading
 
 import spartito

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  deep 1; down 15001; leaf 100; other 1
-# A thread whose stack is too small for the frame evaluator: another hook takes over, for which something is imported.
-# That is not recorded; another thread calls functions meanwhile, which is.
+# A thread's C stack is too small for the frame evaluator: the recorder changes to another hook, and imports a module for it.
+# The import is not recorded. Another thread calls functions meanwhile, which must be recorded.
 import sys
 import threading
 
 
 class AtExit:
-    """Imports atexit as it is, when the other thread has done its part."""
+    """A finder that imports the kept module atexit once the other thread has made its calls."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -59,6 +59,6 @@ threading.stack_size(16 << 20)
 thread = threading.Thread(target=deep)
 thread.start()
 thread.join()
-now.set()  # where nothing was imported
+now.set()  # in case nothing was imported
 helper.join()
 sys.modules.setdefault("atexit", kept)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #: visits  main 2; down 120002
 #: slow
-# Threads whose stacks are too small for the frame evaluator: another hook takes over in the middle, below what
-# threading.Thread.run has begun.
+# Threads with C stacks too small for the frame evaluator: the recorder changes to another hook in the middle of a thread,
+# below the frame of threading.Thread.run.
 import sys
 import threading
 

@@ -2,7 +2,7 @@
 #: visits  callback 6; leaf 18
 #: hooks  evalframe monitoring
 #: locations 4
-# Threads that C made call into Python: two callbacks each.
+# Threads created in C call Python functions: two callbacks each.
 import ctypes
 
 libc = ctypes.CDLL(None)

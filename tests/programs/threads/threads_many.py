@@ -2,7 +2,7 @@
 #: visits  work 1500; leaf 3000
 #: locations 1501
 #: slow
-# Threads one after the other: what one leaves behind must be small.
+# Many threads, one after the other: the memory kept for an ended thread must be small.
 import threading
 
 

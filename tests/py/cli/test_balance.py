@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report balance on processes and threads that were really measured."""
+"""`spartito report balance` on measured processes and threads."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from commandline import run
 from spartito.report.balance import Units
 from spartito.report.mpitable import Ranks
 
-# parent and three children: child i works i times as long as the first, and the last one alone writes
+# A parent and three children: child i works i times as long as the first one, and only the last one writes.
 PROGRAM = """
 import os, time
 def work(n): time.sleep(0.05 * n)
@@ -56,7 +56,7 @@ def test_balance_over_processes(spartito, made):
     assert work["incl"]["imbalance"] == pytest.approx(work["incl"]["max"] - work["incl"]["mean"])
     assert work["incl"]["percent"] == pytest.approx(100 * (work["incl"]["max"] / work["incl"]["mean"] - 1))
     assert found["rows"] == sorted(found["rows"], key=lambda row: -row["excl"]["imbalance"])
-    assert work["incl"]["max_unit"] == times.index(max(times))  # of children that stood still for a while it may be any
+    assert work["incl"]["max_unit"] == times.index(max(times))  # on a busy machine any child may have taken longest
     assert rows["__main__:write"]["units"] == 1
     (writes,) = [i for i, part in enumerate(parts) if any(row["name"] == "__main__:write" for row in part["rows"])]
     assert rows["__main__:write"]["incl"]["max_unit"] == writes != 0
@@ -83,7 +83,7 @@ def test_ranks_have_the_numbers_that_rank_takes():
 
 
 @pytest.mark.parametrize(
-    ("options", "experiment", "said"),
+    ("options", "experiment", "message"),
     [
         ([], "alone", "balance compares ranks, processes or threads, and this experiment has only one thread"),
         (["--sort", "incl"], "program", "--sort is not for the report balance; it is for flat or tree"),
@@ -92,6 +92,6 @@ def test_ranks_have_the_numbers_that_rank_takes():
         (["--depth", "3"], "program", "--depth is not for the report balance"),
     ],
 )
-def test_what_does_not_go(spartito, made, options, experiment, said):
+def test_what_does_not_go(spartito, made, options, experiment, message):
     done = run(spartito, "report", "balance", *options, made / experiment)
-    assert done.returncode != 0 and said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode != 0 and message in done.stderr and len(done.stderr.splitlines()) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports of metrics, parameters, file I/O, compiled functions: on the raw files of version 2 that tests/old-raw keeps."""
+"""Reports of metrics, parameters, file I/O and compiled functions, on the raw files of format version 2 in tests/old-raw."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def test_metrics_are_columns(spartito, sample):
     heads = text.splitlines()[0].split("  ")
     assert [h.strip() for h in heads].count("io_bytes_read") == 1 and "self io_bytes_read" not in text
     (line,) = [line for line in text.splitlines() if "user:sweep" in line]
-    assert "10.0 KiB" in line  # read below it, by both threads
+    assert "10.0 KiB" in line  # read in its callees, by both threads
     found = json.loads(report(spartito, "--json", "--limit", "0", sample))
     assert [m["name"] for m in found["info"]["metrics"]] == ["ru_utime", "instructions", "io_bytes_read", "io_bytes_written"]
     assert [m["exclusive"] for m in found["info"]["metrics"]] == [False, False, True, True]
@@ -82,7 +82,7 @@ def test_io(spartito, sample):
     f = files["/data/input.bin"]
     assert (f["opens"], f["reads"], f["seeks"], f["failed"], f["bytes_read"]) == (1, 4, 1, 0, 2 * 5096)
     assert f["read_time"] == pytest.approx(4 * 20e-9) and f["write_time"] == 0
-    # written through a copy of the descriptor
+    # written through a duplicated descriptor
     assert (files["/data/output.bin"]["writes"], files["/data/output.bin"]["bytes_written"]) == (2, 2 * 512)
 
 
@@ -138,7 +138,7 @@ METRICS = [
 
 
 def columns(width, timed, **kinds):
-    """The titles of the table of functions in a terminal of that width."""
+    """Titles of the table of functions in a terminal of that width."""
     rich = pytest.importorskip("rich.console")
     row = {
         **dict.fromkeys(("excl", "incl", "mean", "min", "max", "std"), 1.5), "visits": None, "resumed": 0,
@@ -169,6 +169,6 @@ def test_what_nothing_was_collected_of_has_no_column():
     assert "gil" in columns(400, True)
 
 
-def test_memory_alone_is_told_with_callees_too():
+def test_memory_alone_is_reported_with_callees_too():
     titles = columns(400, False)
     assert {"self peak_bytes", "total peak_bytes"} <= set(titles) and "self" not in titles

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""compress and run --compress: far smaller, and everything that is read from the experiment stays the same."""
+"""`compress` and `run --compress`: the experiment becomes much smaller, and every report of it stays the same."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ def raw_bytes(directory):
 
 
 def shown(directory, tmp_path):
-    """All that is read from an experiment, without what says where it is and how large."""
+    """All that is read from an experiment, except its directory and size."""
     model = _analyse.Model(str(directory))
     info = model.info()
     for key in ("dir", "bytes"):
@@ -138,12 +138,12 @@ def test_running_process_is_refused(spartito, tmp_path):
         before = raw_bytes(tmp_path / "run")
         assert "a process still writes" in refused(spartito, tmp_path / "run")
         assert raw_bytes(tmp_path / "run") == before
-        # and it can be read meanwhile
+        # the experiment can be read while the process writes
         assert "f" in {row["qualname"] for row in _analyse.Model(str(tmp_path / "run")).flat()}
     assert run(spartito, "finalize", "--compress", tmp_path / "run").returncode == 0
 
 
-# ends by itself once the program has ended, as the helpers of multiprocessing do, but not at once
+# a process that ends shortly after the program, as helpers of multiprocessing do
 HELPER = """
 import subprocess, sys
 code = "import sys, time\\ndef f(): pass\\nf()\\nprint(flush=True)\\nsys.stdin.read()\\ntime.sleep(0.2)"

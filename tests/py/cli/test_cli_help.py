@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Help, version, mistakes, completion, the man page; and what may be imported before a program starts."""
+"""Help, version, mistakes in command lines, completion and the man page; and which modules a launcher imports."""
 
 import os
 import shutil
@@ -56,7 +56,7 @@ def test_help_of_a_report_lists_its_options_alone(spartito):
 
 
 def test_an_option_has_one_meaning():
-    """The same name takes the same kind of value wherever it stands."""
+    """An option takes the same kind of value in every command."""
     kinds = {}
     for command in COMMANDS:
         for option in command.own_options:
@@ -97,7 +97,7 @@ def test_the_newest_experiment_is_taken(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["rnu"], "unknown command 'rnu'; did you mean run?"),
         (["nosuch"], "unknown command 'nosuch'; to measure a program of that name: spartito run -- nosuch"),
@@ -122,10 +122,10 @@ def test_the_newest_experiment_is_taken(spartito, tmp_path):
         (["doctor", "x"], "'x' is no process id"),
     ],
 )
-def test_mistakes(spartito, tmp_path, words, said):
+def test_mistakes(spartito, tmp_path, words, message):
     done = run(spartito, *words, cwd=tmp_path)
     assert done.returncode == 2
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 
@@ -169,7 +169,7 @@ complete -C "$argv[1]"
 
 @pytest.fixture
 def completing(tmp_path):
-    """A directory with something to complete."""
+    """A directory with an experiment and a script to complete."""
     for shell in ("bash", "zsh", "fish"):
         assert shutil.which(shell), f"the tests need {shell}; tools/system.sh test installs it"
     (tmp_path / "experiment").mkdir()
@@ -194,14 +194,14 @@ def test_completion_in_fish(completing, words, found):
 
 
 def test_completion_in_zsh(completing):
-    """Its completion works in an interactive shell only: the Tab key on a terminal."""
+    """zsh completes only in an interactive shell: the test types Tab on a terminal."""
     environment = {**os.environ, "TERM": "dumb", "HOME": str(completing)}
     with on_terminal(["zsh", "-f", "-i"], cwd=completing, env=environment) as (_, terminal):
         terminal.type(b"PS1=; autoload -U compinit; compinit -u -D; " + FUNCTION.encode() + b"\n")
         terminal.type(b'eval "$(spartito completion zsh)"; print rea""dy\n')
         terminal.until(b"ready")
         for words, found in COMPLETIONS:
-            # ^A goes to the front, ^E to the end: the completed line becomes an argument of print
+            # ^A moves to the begin, ^E to the end: the completed line becomes an argument of print
             terminal.type(b"\x15" + " ".join(words).encode() + b"\t\x01print -r -- '<\x05>' ''\n")
             line = terminal.until(b"> \r\n").replace(b"\r", b"").rsplit(b"\n<", 1)[1]
             assert line.split(b">")[0].decode().split() == [*words[:-1], found]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""kernprof's command line, its file of defaults, and what -p names."""
+"""kernprof's command line, its defaults from pyproject.toml, and the targets of -p."""
 
 import re
 import sys
@@ -63,7 +63,7 @@ def test_command_lines(words, kind, what, arguments, given):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--line-by-lime"], "unknown option --line-by-lime; did you mean --line-by-line?"),
         (["-lx", "a.py"], "unknown option -x in -lx"),
@@ -78,8 +78,8 @@ def test_command_lines(words, kind, what, arguments, given):
         (["--view=2", "x"], "--view takes no value"),
     ],
 )
-def test_what_cannot_be_understood(words, said):
-    with pytest.raises(Refused, match=re.escape(said)) as e:
+def test_what_cannot_be_understood(words, message):
+    with pytest.raises(Refused, match=re.escape(message)) as e:
         parse(words)
     assert e.value.status == 2 and "\n" not in str(e.value)
 
@@ -108,7 +108,7 @@ def test_defaults_of_a_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (TABLE + "line = true", "unknown key 'line' in [tool.line_profiler.kernprof]"),
         (TABLE + "builtin = 'yes'", "kernprof.builtin: 'yes' is not of type bool"),
@@ -116,8 +116,8 @@ def test_defaults_of_a_file(tmp_path, monkeypatch):
         (TABLE + "unit = \nrich = true", "cannot be read as TOML: Invalid value (at line 2, column 8)"),
     ],
 )
-def test_a_file_that_cannot_be_read(tmp_path, monkeypatch, text, said):
-    with pytest.raises(Refused, match=re.escape(said)) as e:
+def test_a_file_that_cannot_be_read(tmp_path, monkeypatch, text, message):
+    with pytest.raises(Refused, match=re.escape(message)) as e:
         configured(tmp_path, monkeypatch, text)
     assert str(tmp_path / "pyproject.toml") in str(e.value)
 
@@ -150,7 +150,7 @@ def chosen(project, *given, imports=False, preimports=True):
 
 
 def taken(targets, *names):
-    """Which of the names the patterns take, as the recorder compares them."""
+    """The names that match the patterns as the recorder compares them."""
     found = [pattern for pattern in targets.patterns if pattern.startswith("re:")]
     assert found == targets.patterns
     return [name for name in names if any(re.search(pattern[3:], name) for pattern in found)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito report lines`: numbers beside the source, line_profiler's text, JSON, and source that is no longer what it was."""
+"""`spartito report lines`: numbers beside the source, line_profiler's text form, JSON, and changed source files."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def run(made, tmp_path):
-    """A copy, whose program may be changed."""
+    """A copy of the experiment; the test may change its source file."""
     shutil.copytree(made, tmp_path / "run")
     return tmp_path / "run"
 
@@ -77,7 +77,7 @@ def test_processes_and_threads(made):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--depth", "3"], "--depth is not for the report lines"),
         (["--sort", "incl"], "--sort is not for the report lines"),
@@ -86,9 +86,9 @@ def test_processes_and_threads(made):
         (["--plain", "--threads"], "--plain and --threads exclude each other"),
     ],
 )
-def test_what_does_not_go_together(made, words, said):
+def test_what_does_not_go_together(made, words, message):
     done = report(made, *words, status=2)
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_plain_needs_lines(made, spartito):
@@ -100,8 +100,8 @@ def test_a_run_without_lines_says_how(tmp_path, spartito):
     (tmp_path / "p.py").write_text("def f(): pass\nf()\n", encoding="utf-8")
     subprocess.run([*spartito, "run", "-q", "-o", "x", "--", "p.py"], cwd=tmp_path, check=True)
     done = report(tmp_path / "x", status=1)
-    said = f"spartito: {tmp_path / 'x'}: no lines were recorded; `spartito run --lines PATTERN` records"
-    assert done.stderr.startswith(said)
+    message = f"spartito: {tmp_path / 'x'}: no lines were recorded; `spartito run --lines PATTERN` records"
+    assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1 and not done.stdout
 
 
@@ -122,7 +122,7 @@ OTHERS = ["", "def other():\n    pass\n", "x = '''\n" * 3, "   strange\n  indent
 
 @pytest.mark.parametrize("source", OTHERS)
 def test_plain_of_other_source_is_too(made, run, tmp_path, source):
-    """A program that is no longer what ran: whatever line_profiler makes of it."""
+    """The source file was changed after the run: the text equals line_profiler's."""
     pytest.importorskip("line_profiler")
     program = made.parent / "lined.py"
     before = program.read_bytes()
@@ -153,18 +153,18 @@ def test_other_units_and_a_summary(made, tmp_path):
         assert "".join(line + "\n" for line in lines) == theirs(made, tmp_path / "x.lprof", "-u", unit, "-z", "-m")
 
 
-def test_source_that_was_changed_is_said(tmp_path):
+def test_changed_source_is_reported(tmp_path):
     run = linedata.make(tmp_path)
     program = tmp_path / "lined.py"
     assert not any(f["remark"] for f in functions(run))
     program.write_text(linedata.SOURCE.replace("a comment within", "another one"), encoding="utf-8")
     os.utime(program, (program.stat().st_mtime + 60,) * 2)
-    said = f"{program} was changed after the run: these may not be the lines that ran"
-    assert {f["remark"] for f in functions(run)} == {said} and said in report(run).stdout
+    message = f"{program} was changed after the run: these may not be the lines that ran"
+    assert {f["remark"] for f in functions(run)} == {message} and message in report(run).stdout
     program.unlink()
     found = functions(run)
     assert {f["remark"] for f in found} == {f"no source: {program} is gone"}
-    # the numbers are there all the same, for every line that ran
+    # each line that ran has its numbers even without source
     assert all(row["source"] is None for f in found for row in f["lines"])
     assert [row["line"] for row in found[0]["lines"] if row["hits"]] == [15]
 
@@ -225,14 +225,14 @@ def test_lines_of_functions_in_source():
 
 
 def test_lines_alone_are_summed_up_without_calls(tmp_path, spartito):
-    """Frames that are open in a thread when its lines begin are no profile."""
+    """With --lines-only, frames that are open in a thread when its lines begin are not added to the profile."""
     text = "import threading\ndef f():\n    pass\nt = threading.Thread(target=f)\nt.start()\nt.join()\n"
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     words = ["run", "--lines-only", "--lines", "f", "-o", "x", "--", sys.executable, "program.py"]
     done = subprocess.run([*map(str, [*spartito, *words])], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=200)
-    said = done.stderr.splitlines()
-    assert done.returncode == 0 and len(said) == 3, done.stderr
-    assert said[1].startswith("spartito: program took ") and said[2] == "next: spartito report lines x"
+    messages = done.stderr.splitlines()
+    assert done.returncode == 0 and len(messages) == 3, done.stderr
+    assert messages[1].startswith("spartito: program took ") and messages[2] == "next: spartito report lines x"
     command = [*map(str, spartito), "report", "x"]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=200).stdout
     assert "no calls were recorded; `spartito report lines` shows the lines\n" in shown

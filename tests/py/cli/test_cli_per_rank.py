@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito convert --per-rank`: one file for each rank or process, and all writers with many processes."""
+"""`spartito convert --per-rank`: one file for each rank or process; and all writers with many processes."""
 
 import json
 import pstats
@@ -63,7 +63,7 @@ def test_a_file_for_each_process(forks, tmp_path):
     names = [f"process_{n}" for n in range(FORKS + 1)]
     assert {p.name for p in (tmp_path / "all").iterdir()} == {n + s for n in names for s in (".prof", ".txt")}
     counts = [calls(tmp_path / "all" / f"{n}.prof", "leaf") for n in names]
-    # in the order of their start, the first of all forked them and worked itself not at all
+    # in the order of their start; the first process forked the others and did not call leaf()
     assert counts == [0, *(10 * n + 10 for n in range(FORKS))]
     for name, count in zip(names, counts):
         (line,) = [t for t in (tmp_path / "all" / f"{name}.txt").read_text().splitlines() if "(leaf)" in t] or [""]
@@ -88,7 +88,7 @@ def test_default_directory(forks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "words, message",
     [
         (["--per-rank", "--to", "otf2"], "--per-rank: otf2 keeps processes apart already"),
         (["--per-rank", "--to", "pstats,tau"], "--per-rank: tau keeps processes apart already"),
@@ -99,11 +99,11 @@ def test_default_directory(forks, tmp_path):
         (["--per-rank"], "no format given"),
     ],
 )
-def test_refused_in_one_line(forks, tmp_path, monkeypatch, words, said):
+def test_refused_in_one_line(forks, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     done = spartito("convert", forks, *words)
     assert done.returncode != 0 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -149,7 +149,7 @@ def test_several_formats_beside_the_experiment(forks, tmp_path):
 
 
 def test_writers_with_many_processes(forks, tmp_path):
-    """The same calls in all of them, of the process that made them where the format keeps processes."""
+    """All formats have the same calls; formats with processes assign them to the process that made them."""
     model = Model(str(forks))
     expected = [0, *(10 * n + 10 for n in range(FORKS))]
     model.convert("pstats", str(tmp_path / "pstats"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report, info, convert and the summary, on experiments that were really measured."""
+"""report, info, convert and the summary, on measured experiments."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_tree(spartito, made):
         for name in ("<module>", "branch", "leaf", "work"):
             if text.endswith("__main__:" + name):
                 place.setdefault(name, []).append(text.index("__main__"))
-    # the main thread's branch is below the module, that of the threads below work
+    # branch of the main thread is below the module, branch of the other threads is below work
     assert min(place["branch"]) - min(place["<module>"]) == 2
     assert min(place["leaf"]) - min(place["branch"]) == 2
     assert place["work"][0] + 2 in place["branch"]
@@ -104,14 +104,14 @@ def test_callers(spartito, made):
 
 
 def test_a_script_matches_by_its_module_name(spartito, made):
-    """As it does in filters of `run`."""
+    """A pattern selects a script's functions as in filters of `run`."""
     def functions(*words):
         done = run(spartito, "report", "--json", *words, made / "profile")
         return {row["name"] for row in json.loads(done.stdout)["rows"]}
 
     for pattern in ("program:leaf", "program:l*"):
         assert functions("--match", pattern) == {"__main__:leaf"}, pattern
-    # without a colon it is the name alone
+    # a pattern without a colon is a function name
     assert run(spartito, "report", "--match", "program", made / "profile").returncode == 1
     done = run(spartito, "report", "callers", "--match", "program:branch", made / "profile")
     assert "called by  __main__:work" in done.stdout
@@ -135,7 +135,7 @@ def test_compensate(spartito, made):
 
 
 def test_a_run_without_calls(spartito, tmp_path):
-    """What measuring took of no calls is nothing to tell of."""
+    """Without calls, the report does not mention the cost of measuring."""
     (tmp_path / "prog.py").write_text("def f(): pass\nf()\n")
     assert run(spartito, "run", "-q", "--exclude", "*", "-o", tmp_path / "x", "--", tmp_path / "prog.py").returncode == 0
     lines = run(spartito, "report", tmp_path / "x").stdout.splitlines()
@@ -178,7 +178,7 @@ def test_a_program_that_measures_itself(spartito, tmp_path):
 
 def test_convert(spartito, made, tmp_path):
     path = tmp_path / "a.prof"
-    for _ in range(2):  # a file is replaced
+    for _ in range(2):  # the second time replaces the file
         done = run(spartito, "convert", made / "profile", "--to", "pstats", "-o", path)
         assert (done.returncode, done.stderr) == (0, "")
         assert str(path) in done.stdout
@@ -192,7 +192,7 @@ def test_convert(spartito, made, tmp_path):
 
 def test_convert_refuses(spartito, made, tmp_path):
     (tmp_path / "there").mkdir()
-    for words, said in (
+    for words, message in (
         ([made / "profile", "--to", "speedscope", "-o", tmp_path / "there"], "is a directory"),
         ([made / "profile", "--to", "folded", "-o", tmp_path / "no" / "x"], "No such file"),
         ([made / "profile", "--to", "folded", "--process", "7"], "--process 7"),
@@ -202,7 +202,7 @@ def test_convert_refuses(spartito, made, tmp_path):
     ):
         done = run(spartito, "convert", *words)
         assert done.returncode in (1, 2) and done.stdout == ""
-        assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["there"]
 
 
@@ -231,7 +231,7 @@ def test_newer_and_damaged_experiments(spartito, made, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_killed_program_is_said_to_be_one(spartito, tmp_path):
+def test_a_killed_program_is_reported(spartito, tmp_path):
     code = "def leaf(): pass\nfor i in range(1000): leaf()\nimport os; os.kill(os.getpid(), 9)"
     assert run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", code, cwd=tmp_path).returncode == -9
     for words in (["report", "--limit", "0"], ["info"], ["convert", "--to", "folded"]):
@@ -242,7 +242,7 @@ def test_a_killed_program_is_said_to_be_one(spartito, tmp_path):
     assert [row["visits"] for row in found["rows"]] == [1000]
 
 
-def test_losses_are_said(spartito, tmp_path):
+def test_losses_are_reported(spartito, tmp_path):
     (tmp_path / "program.py").write_text("def leaf(): pass\nfor i in range(300000): leaf()")
     words = ["--trace", "--trace-memory", "256K", "--when-full", "stop", "-o", "x"]
     done = run(spartito, "run", *words, "--", "program.py", cwd=tmp_path)
@@ -290,7 +290,7 @@ def test_conversion_that_fails_keeps_the_status(spartito, tmp_path):
 
 
 def interrupt_conversion(spartito, tmp_path, count):
-    """Status and stderr of a conversion that got Ctrl-C after it began to write, or None when it was faster."""
+    """Status and standard error of a conversion interrupted by Ctrl-C while it writes, or None if it had ended before."""
     (tmp_path / "program.py").write_text(f"def leaf(): pass\nfor i in range({count}): leaf()")
     shutil.rmtree(tmp_path / "x", ignore_errors=True)
     run(spartito, "run", "-q", "--trace", "-o", "x", "--", "program.py", cwd=tmp_path)
@@ -302,13 +302,13 @@ def interrupt_conversion(spartito, tmp_path, count):
             assert time.monotonic() < end
             time.sleep(0.005)
         p.send_signal(signal.SIGINT)
-        said = p.communicate(timeout=200)[1]
-    if (tmp_path / "y.json").exists():  # whole: that file was written when the signal came
+        message = p.communicate(timeout=200)[1]
+    if (tmp_path / "y.json").exists():  # complete: the file was written before the signal
         json.loads((tmp_path / "y.json").read_bytes())
         (tmp_path / "y.json").unlink()
         return None
     assert sorted(q.name for q in tmp_path.iterdir()) == before
-    return p.returncode, said
+    return p.returncode, message
 
 
 def test_interrupted_conversion_leaves_nothing(spartito, tmp_path):
@@ -334,11 +334,11 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     assert not doctor._without("libotf2") and not doctor._without("zstd")
     monkeypatch.setattr(doctor, "_without", lambda library: True)
     doctor.main({}, [])
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for package in ("libotf2-trace-dev", "libzstd-dev"):
-        assert f"(apt install {package}, then build it again)" in said
-    assert f"spartito html are unavailable ({page.GET})" in said
-    assert "not in this build, see libotf2" in said and "ok   format otf2" not in said
+        assert f"(apt install {package}, then build it again)" in output
+    assert f"spartito html are unavailable ({page.GET})" in output
+    assert "not in this build, see libotf2" in output and "ok   format otf2" not in output
 
 
 def test_doctor_finds_a_tool_that_is_part_of_another(monkeypatch, tmp_path):
@@ -370,7 +370,7 @@ def test_cost_counts_resumptions():
 
 
 def test_functions_of_start_up_are_not_counted(spartito, made):
-    """What the interpreter defined before the program began, and what found the cost of measuring."""
+    """Functions defined during interpreter start-up, and those of the calibration, are not counted as regions."""
     for name in ("profile", "trace"):
         info = json.loads(run(spartito, "info", "--json", made / name).stdout)
         rows = json.loads(run(spartito, "report", "--json", "--limit", "0", made / name).stdout)["rows"]

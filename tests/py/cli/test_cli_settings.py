@@ -20,8 +20,8 @@ def config(spartito, tmp_path, *words, **variables):
 
 
 def test_defaults(spartito, tmp_path):
-    rows, said = config(spartito, tmp_path)
-    assert said == ""
+    rows, message = config(spartito, tmp_path)
+    assert message == ""
     assert rows["trace_memory"] == ("512M", "default") and rows["trace"] == ("off", "default")
     assert rows["when_full"] == ("flush", "default") and rows["hook"] == ("auto", "default")
 
@@ -66,8 +66,8 @@ def test_include_first_means_nothing_else(spartito, tmp_path):
 
 
 def test_unknown_variable_is_named(spartito, tmp_path):
-    _, said = config(spartito, tmp_path, SPARTITO_TRACE_MEMROY="1G")
-    assert "SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?" in said
+    _, message = config(spartito, tmp_path, SPARTITO_TRACE_MEMROY="1G")
+    assert "SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?" in message
     assert "SPARTITO_XYZZY is not known and not used\n" in config(spartito, tmp_path, SPARTITO_XYZZY="1")[1]
     assert "SPARTITO_FILTER holds both" in config(spartito, tmp_path, SPARTITO_EXCLUDE="json")[1]
 
@@ -87,7 +87,7 @@ def test_unknown_variable_is_named_by_other_commands(tmp_path, call):
 
 @pytest.mark.parametrize("verb", ["config", "run"])
 @pytest.mark.parametrize(
-    ("words", "variables", "project", "said"),
+    ("words", "variables", "project", "message"),
     [
         (["--trace-memory", "12Q"], {}, "", "--trace-memory: '12Q' is not a size"),
         (["--trace-memory", "1K"], {}, "", "--trace-memory: '1K' is no size between 256K and 909494T"),
@@ -112,28 +112,28 @@ def test_unknown_variable_is_named_by_other_commands(tmp_path, call):
         ([], {}, "[tool]\nspartito = 3\n", "pyproject.toml: tool.spartito is not a table"),
     ],
 )  # fmt: skip
-def test_bad_values_name_their_place(spartito, tmp_path, verb, words, variables, project, said):
+def test_bad_values_name_their_place(spartito, tmp_path, verb, words, variables, project, message):
     if project:
         (tmp_path / "pyproject.toml").write_text(project)
     program = ["--", sys.executable, "-c", "print('ran')"] if verb == "run" else []
     done = run(spartito, verb, *words, *program, cwd=tmp_path, env={**os.environ, **variables})
     if words == ["--depth"] and verb == "run":
-        said = "--depth: '--' is not a whole number"
+        message = "--depth: '--' is not a whole number"
     assert done.returncode == 2
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert done.stdout == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--sample-rate", "500"], "--sample-rate is for samples, and there are none: give --sample as well"),
         (["--memory-profile", "--memory-sample", "64K"], "--memory-profile records every block, --memory-sample samples them"),
     ],
 )
-def test_an_option_without_effect_is_refused(spartito, tmp_path, words, said):
+def test_an_option_without_effect_is_refused(spartito, tmp_path, words, message):
     done = run(spartito, "run", *words, "--", sys.executable, "-c", "print('ran')", cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and said in done.stderr
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and message in done.stderr
 
 
 @pytest.mark.parametrize(

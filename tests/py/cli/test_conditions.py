@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""In what else than their program runs differ: sentences, from experiments that were recorded with different options."""
+"""Reported differences between two runs other than the program's: experiments recorded with different options."""
 
 import copy
 import functools
@@ -43,7 +43,7 @@ def headline(a, b):
 
 
 def cell(number, **given):
-    """A result of a cell with these settings, as the notebook leaves it."""
+    """A result of a cell with these settings, as a notebook leaves it."""
     place = written.scratch() / f"cell{len(list(written.scratch().iterdir()))}"
     place.mkdir()
     (place / "experiment.json").write_text(json.dumps({"command": [f"In[{number}]"]}))
@@ -56,16 +56,18 @@ def cell(number, **given):
 
 def test_the_same_twice_is_alike():
     assert unlike(recorded(), recorded()) == []
-    assert unlike(recorded("--trace"), recorded("--trace", "--trace-memory", "64M")) == []  # how much fits is no matter of times
+    # the size of the trace buffer does not affect times
+    assert unlike(recorded("--trace"), recorded("--trace", "--trace-memory", "64M")) == []
 
 
 @pytest.mark.parametrize(
-    ("options", "said", "tail"),
+    ("options", "message", "tail"),
     [
         (["--trace"], "--trace", ""),
         (["--depth", "5"], "--depth 5", CALLERS),
         (["--exclude", "re:^z", "--include", "f"], "--exclude 're:^z', --include f", CALLERS),
-        (["--include", "__main__:*"], "--include '__main__:*'", CALLERS),  # that it leaves all else out goes without saying
+        # --include implies that all else is excluded: this is not mentioned
+        (["--include", "__main__:*"], "--include '__main__:*'", CALLERS),
         (["--lines", "f", "--lines", "g:*"], "--lines f, --lines 'g:*'", ""),
         (["--io"], "--io", CALLERS),
         (["--metric", "rusage:ru_utime"], "--metric rusage:ru_utime", ""),
@@ -73,15 +75,15 @@ def test_the_same_twice_is_alike():
         (["--gil"], "--gil", ""),
     ],
 )
-def test_options(options, said, tail):
-    assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {said}, A without{tail}"]
-    assert unlike(recorded(*options), recorded()) == [f"A was recorded with {said}, B without{tail}"]
+def test_options(options, message, tail):
+    assert unlike(recorded(), recorded(*options)) == [f"B was recorded with {message}, A without{tail}"]
+    assert unlike(recorded(*options), recorded()) == [f"A was recorded with {message}, B without{tail}"]
     assert headline(recorded(), recorded(*options)) == "not recorded alike"
     assert conditions.chosen_alike(sides(recorded(), recorded(*options))) is (tail == "")
 
 
 def test_a_long_list_of_patterns():
-    """Is told to its end, and so is what comes after it."""
+    """A long list is complete, and so are the settings after it."""
     names = [f"some.package.module_{n}" for n in range(300)]
     options = [word for name in names for word in ("--exclude", name)]
     assert unlike(recorded(), recorded(*options, "--depth", "5")) == [
@@ -95,11 +97,11 @@ def test_both_have_options_of_their_own():
 
 
 def test_c_calls():
-    """With them comes another hook in some versions of Python."""
-    said = unlike(recorded(), recorded("--c-calls"))
-    assert said[0] == f"B was recorded with --c-calls, A without{CALLERS}"
+    """In some versions of Python, C calls need another hook."""
+    messages = unlike(recorded(), recorded("--c-calls"))
+    assert messages[0] == f"B was recorded with --c-calls, A without{CALLERS}"
     hooks = [one[1]["processes"][0]["meta"]["hook"] for one in (recorded(), recorded("--c-calls"))]
-    assert said[1:] == ([] if hooks[0] == hooks[1] else [f"the hooks differ: A: {hooks[0]}; B: {hooks[1]}"])
+    assert messages[1:] == ([] if hooks[0] == hooks[1] else [f"the hooks differ: A: {hooks[0]}; B: {hooks[1]}"])
 
 
 def test_repeated_runs_that_are_not_alike():
@@ -116,7 +118,7 @@ def test_commands():
 
 
 def test_patterns_of_cells_are_those_that_were_typed():
-    """The cell itself is a dot, whichever number it has; what every cell leaves out is not the user's."""
+    """The cell's own name is shown as a dot, whatever its number. Exclusions that apply to every cell are not shown."""
     own = [cell(n, lines=cellpatterns.line_patterns(".", f"In[{n}]")) for n in (4, 5)]
     assert unlike(*own) == []
     assert unlike(cell(3), own[0]) == ["B was recorded with --lines ., A without"]
@@ -125,8 +127,8 @@ def test_patterns_of_cells_are_those_that_were_typed():
     ]
     chosen = cell(7, filter=["-*", "+" + cellpatterns.pattern(".", "In[7]"), "-" + cellpatterns.pattern("In[2]:f", "In[7]")])
     assert unlike(cell(3), chosen) == [f"B was recorded with --include ., --exclude 'In[2]:f', A without{CALLERS}"]
-    (said,) = unlike((recorded("--gil")[0], recorded("--gil")[1]), cell(3))
-    assert "--exclude" not in said and "--gil" in said
+    (message,) = unlike((recorded("--gil")[0], recorded("--gil")[1]), cell(3))
+    assert "--exclude" not in message and "--gil" in message
 
 
 def test_machines_and_shapes():
@@ -143,7 +145,7 @@ def test_machines_and_shapes():
         f"the processors differ: A: {here['meta']['cpu']}; B: Abacus 2",
         "A has 1 thread, B 3 threads: times are sums over all of them",
     ]
-    process["meta"].clear()  # of a tool that does not tell
+    process["meta"].clear()  # written by a tool that does not record the host's facts
     other["locations"], process["host"] = info["locations"], here["host"]
     assert unlike((directory, info), (directory, other)) == []
     assert headline((directory, info), (directory, other)) == ""
@@ -159,10 +161,10 @@ def test_costs():
     assert cost.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
     less = Model(recorded()[0], compensate=True).info()
     assert cost.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["busy"] + taken))
-    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
-    assert said.startswith("measuring took about ") and said.endswith("which is in the times; --compensate takes it out")
-    assert f"of A, {said.split('about ')[1].split(' of A')[0]} of B" in said
-    (said,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
-    assert said.endswith("which has been taken out of the times")
+    (message,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
+    assert message.startswith("measuring took about ") and message.endswith("which is in the times; --compensate takes it out")
+    assert f"of A, {message.split('about ')[1].split(' of A')[0]} of B" in message
+    (message,) = conditions.costs([("A", [recorded()]), ("B", [recorded()])], True)
+    assert message.endswith("which has been taken out of the times")
     nothing = recorded("--exclude", "*")
     assert conditions.costs([("A", [nothing]), ("B", [nothing])], False) == []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito diff`: the numbers of two models, words, statistics over copies of two runs, and the status for CI."""
+"""`spartito diff`: numbers of two models, the words of its sentences, statistics over copies of two runs, and the exit status for
+CI."""
 
 import functools
 import json
@@ -41,8 +42,8 @@ HELPER = "def twice(n): return thrice(n)\ndef thrice(n): return n\n"
 
 @functools.cache
 def experiments():
-    """Before and after: a directory each, the module helper is then called assistant. Slow is longer than all that was before, also
-    if that had to wait for a processor."""
+    """Two experiments, before and after; in the second one the module helper is renamed assistant. Its slow() sleeps longer than
+    the whole first run took, even on a busy machine."""
     found, long = [], 0.3
     for name, program, module in (("one", BEFORE, "helper"), ("two", AFTER, "assistant")):
         place = written.scratch() / f"diff-{name}"
@@ -58,7 +59,7 @@ def experiments():
 
 
 def copies(i, n):
-    """The same experiment in n places."""
+    """n copies of the same experiment."""
     places = [experiments()[i].with_name(f"exp-{k}") for k in range(n)]
     for place in places:
         if not place.exists():
@@ -203,7 +204,7 @@ def entry(before, after, p=None):
     [
         (0.3, 0.2999, "same"),  # less than 1 % of its exclusive time
         (0.3, 0.3031, "slower"),
-        (0.0031, 0.003, "small"),  # 3 % of its exclusive time, not 0.1 % of the whole second
+        (0.0031, 0.003, "small"),  # 3 % of its exclusive time, but less than 0.1 % of the run (1 s)
         (0.003, 0.0016, "faster"),
         (0.0, 0.0, "same"),
     ],
@@ -211,16 +212,17 @@ def entry(before, after, p=None):
 def test_what_a_single_run_a_side_can_tell(before, after, what):
     assert word(entry(side(before), side(after)), 1, 1.0) == what
     repeated = word(entry(side(before), side(after), p=0.01), 1, 1.0)
-    assert repeated == ("slower" if after > before else "faster" if after < before else "same")  # there the test decides
+    # with several runs the statistical test decides
+    assert repeated == ("slower" if after > before else "faster" if after < before else "same")
 
 
 def test_as_often_as_before_holds_of_all_runs():
-    def told(*sides):
+    def text_of(*sides):
         return sentence(entry(*sides), 1, namer([]), "slower").rsplit(", ", 1)[1]
 
-    assert told(side(1), side(2)) == "called 60 times as before"
-    assert told(side(1), side(2, 181 / 3, 3**-0.5)) == "called about 60 times on both sides"  # 61, 60, 60
-    assert told(side(1), side(2, 62)) == "called 62 times instead of 60"
+    assert text_of(side(1), side(2)) == "called 60 times as before"
+    assert text_of(side(1), side(2, 181 / 3, 3**-0.5)) == "called about 60 times on both sides"  # 61, 60, 60
+    assert text_of(side(1), side(2, 62)) == "called 62 times instead of 60"
 
 
 def test_spread_is_shown_of_repeated_runs_alone(spartito):
@@ -235,7 +237,8 @@ def test_spread_is_shown_of_repeated_runs_alone(spartito):
 
 
 def test_statistics_over_runs(spartito):
-    """Of a, b, a against b, a, b the means differ by a third of the difference: t is sqrt(1/2) with 4 degrees of freedom."""
+    """Runs a, b, a compared with b, a, b: the means differ by a third of the difference of a and b, so t is sqrt(1/2) with 4
+    degrees of freedom."""
     (a, c, e), (b, d, f) = copies(0, 3), copies(1, 3)
     found, rows = compared(spartito, a, b, c, "--with", d, e, f)
     row = rows["__main__:slow"]
@@ -244,20 +247,20 @@ def test_statistics_over_runs(spartito):
     assert row["sides"][1]["excl_std"] == pytest.approx(abs(y - x) / 3**0.5)
     assert row["changes"][0]["p"] == pytest.approx(14 / 27) and row["what"] == ["noise"]
     assert "within the noise (p = 0.52)" in found["notes"][0]
-    text = diff(spartito, a, c, "--with", b, d)  # no noise at all
+    text = diff(spartito, a, c, "--with", b, d)  # equal runs on each side: no noise
     assert "more than the noise (p = 0)" in text and "__main__:slow got slower" in text
     assert "Welch" in text.splitlines()[-1]
 
 
 def test_calls_have_no_noise(spartito, tmp_path):
-    """Times of B lie within those of A, however long sleeping takes; one function is called more often by each run of B, one by
-    some."""
+    """Times of B are within those of A, however long a sleep takes. Each run of B calls one function more often, some runs the
+    other."""
     (tmp_path / "prog.py").write_text(
         "import sys, time\ndef steady(t): time.sleep(t)\ndef unsteady(t): time.sleep(t)\n"
         "n, m, t, u = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])\n"
         "for i in range(n): steady(t / n)\nfor i in range(m): unsteady(u / m)\n"
     )
-    both = Counter()  # what the runs of B took together
+    both = Counter()  # sum over the runs of B
     for name, n, m, t in (("b1", 5, 3, 0.03), ("b2", 5, 7, 0.39), ("a1", 3, 3, 0.02), ("a2", 3, 3, None)):
         times = [t or both[f"__main__:{function}"] for function in ("steady", "unsteady")]
         command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / name, "--", sys.executable, tmp_path / "prog.py"]
@@ -269,40 +272,40 @@ def test_calls_have_no_noise(spartito, tmp_path):
     assert [rows[f"__main__:{name}"]["what"] for name in ("steady", "unsteady")] == [["noise"], ["noise"]]
     assert [side["visits_std"] for side in rows["__main__:steady"]["sides"]] == [0, 0]
     assert [side["visits_std"] for side in rows["__main__:unsteady"]["sides"]] == [0, pytest.approx(8**0.5)]
-    said = [note for note in found["notes"] if "in every run" in note]
-    assert said == ["__main__:steady was called 5 times instead of 3 in every run, though its time is within the noise"]
+    messages = [note for note in found["notes"] if "in every run" in note]
+    assert messages == ["__main__:steady was called 5 times instead of 3 in every run, though its time is within the noise"]
 
 
 def test_status_for_ci(spartito):
     a, b = experiments()
     done = run(spartito, "diff", a, b, "--fail-above", "5%")
     assert done.returncode == 3
-    said = done.stderr.splitlines()
-    # a busy machine makes so many functions slower that the rest is summed up
-    assert all(line.startswith("spartito diff: ") for line in said), said
-    assert all(line.endswith(("above 5 %", "--json lists all")) for line in said[:-1]), said
-    assert said[-1].startswith("spartito diff: with one run on a side the noise is not known")
-    assert any(line.startswith("spartito diff: everything took ") for line in said)
-    assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in said)
-    assert not any("fresh" in line for line in said)  # new: nothing to be compared with
+    messages = done.stderr.splitlines()
+    # on a busy machine many functions are slower: further ones are only counted
+    assert all(line.startswith("spartito diff: ") for line in messages), messages
+    assert all(line.endswith(("above 5 %", "--json lists all")) for line in messages[:-1]), messages
+    assert messages[-1].startswith("spartito diff: with one run on a side the noise is not known")
+    assert any(line.startswith("spartito diff: everything took ") for line in messages)
+    assert any(line.startswith("spartito diff: __main__:slow itself took ") for line in messages)
+    assert not any("fresh" in line for line in messages)  # a new function has no earlier time
     assert run(spartito, "diff", a, *copies(0, 1), "--fail-above", "0").returncode == 0
     assert run(spartito, "diff", b, a, "--fail-above", "5", "--match", "slow").returncode == 0
-    # not judged: below the share; and not certain
+    # not judged: functions below the share, and differences that are not significant
     done = run(spartito, "diff", a, b, "--fail-above", "5%", "--share", "100", "--json")
     assert done.returncode == 3 and [x.split()[0] for x in json.loads(done.stdout)["exceeded"]] == ["everything"]
-    # means differ by a third of d, variances are d²/3: the margin is Student's t of four degrees times √(2/9) d
+    # the means differ by d/3, the variances are d²/3: the margin is Student's t for 4 degrees of freedom times √(2/9) d
     (c, d), (e, f) = copies(0, 2), copies(1, 2)
     done = run(spartito, "diff", a, b, c, "--with", e, d, f, "--fail-above", "5%", "--json")
     found = json.loads(done.stdout)
     (before, _), (change,) = found["all"]["sides"], found["all"]["changes"]
     assert change["margin"] == pytest.approx(2.7764451051977987 * 3 * change["excl"] * (2 / 9) ** 0.5)
     assert done.returncode == 0 and found["exceeded"] == []
-    (said,) = found["undecided"]
-    assert done.stderr == f"spartito diff: {said}\n"
+    (text,) = found["undecided"]
+    assert done.stderr == f"spartito diff: {text}\n"
     much = (change["excl"] + change["margin"]) / before["excl"]
-    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in total; " in said
+    assert f" B may also have taken {f'×{1 + much:.3g} as much' if much >= 10 else f'{100 * much:.1f} % more'} in total; " in text
     assert f"(±{100 * change['margin'] / before['excl']:.0f} %), which is within the noise" in found["notes"][0]
-    quiet = run(spartito, "diff", a, c, "--with", *copies(0, 4)[2:], "--fail-above", "5%")  # as much in all of them
+    quiet = run(spartito, "diff", a, c, "--with", *copies(0, 4)[2:], "--fail-above", "5%")  # the same time in all runs
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
 
@@ -316,7 +319,7 @@ def test_one_run_twice_on_a_side(spartito):
     assert done.stderr == f"spartito diff: {a} is in A and in B: the change looks smaller than it is\n"
 
 
-def test_call_paths_of_recursion_are_told_apart(spartito, tmp_path):
+def test_call_paths_of_recursion_are_distinguished(spartito, tmp_path):
     program = "def fall(n): n and fall(n - 1)\ndef even(n): return n and odd(n - 1)\ndef odd(n): return n and even(n - 1)\n"
     (tmp_path / "prog.py").write_text(program + "fall(60); even(41)\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
@@ -350,7 +353,7 @@ def test_names_of_paths():
 
 
 def test_unrelated_scripts_are_not_renamed(spartito, tmp_path):
-    """Each has a <module> and a main; one is the other moved, one shares half of its functions."""
+    """Each script has a <module> and a main: one is the moved script, one shares half of its functions."""
     found = {}
     for name, program in (
         ("one.py", "def main(): pass\ndef load(): pass\nmain(); load()\n"),
@@ -371,7 +374,7 @@ def test_unrelated_scripts_are_not_renamed(spartito, tmp_path):
 
 
 def test_incomplete_experiments_do_not_pass(spartito, tmp_path):
-    """Of a damaged experiment nothing follows, however small the difference."""
+    """A damaged experiment fails the check, however small the difference."""
     a, _ = experiments()
     broken = tmp_path / "broken"
     shutil.copytree(a, broken)
@@ -379,9 +382,9 @@ def test_incomplete_experiments_do_not_pass(spartito, tmp_path):
     assert run(spartito, "diff", a, broken).returncode == 0
     done = run(spartito, "diff", a, broken, "--fail-above", "500%")
     assert done.returncode == 4
-    damage, said = done.stderr.splitlines()
+    damage, message = done.stderr.splitlines()
     assert "damaged: " in damage and "other.raw" in damage
-    assert said.startswith(f"spartito diff: --fail-above: {broken} lacks time that was spent")
+    assert message.startswith(f"spartito diff: --fail-above: {broken} lacks time that was spent")
     done = run(spartito, "diff", broken, a, "--fail-above", "500%", "--json")
     assert done.returncode == 4 and json.loads(done.stdout)["incomplete"] == [str(broken)]
     assert damage.startswith(f"spartito: {broken}: damaged: ")
@@ -389,26 +392,26 @@ def test_incomplete_experiments_do_not_pass(spartito, tmp_path):
 
 
 def test_a_run_that_was_not_done_does_not_pass(spartito, tmp_path):
-    """One that still runs, and then was killed, took little time so far."""
+    """A run that is not complete, or was killed, took less time than a complete one would."""
     a, _ = experiments()
     (tmp_path / "prog.py").write_text("import time\ndef f(): pass\nf()\nprint('here', flush=True)\ntime.sleep(1000)\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "x", "--", sys.executable, tmp_path / "prog.py"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as going:
-        assert going.stdout.readline() == "here\n"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        assert running.stdout.readline() == "here\n"
         done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
         assert run(spartito, "diff", a, tmp_path / "x").returncode == 0
         (program,) = Model(str(tmp_path / "x")).info()["processes"]
         os.kill(program["pid"], signal.SIGKILL)
     assert done.returncode == 4
-    still, said = done.stderr.splitlines()
+    still, message = done.stderr.splitlines()
     assert still.startswith(f"spartito: {tmp_path / 'x'}: process {program['pid']} on ") and " still runs" in still
-    assert said == f"spartito diff: --fail-above: {tmp_path / 'x'} still runs, so nothing follows from its times"
+    assert message == f"spartito diff: --fail-above: {tmp_path / 'x'} still runs, so nothing follows from its times"
     done = run(spartito, "diff", a, tmp_path / "x", "--fail-above", "500%")
     assert done.returncode == 4 and "was ended before it was done, so nothing follows" in done.stderr
 
 
 def test_what_cannot_be_compared(spartito, tmp_path):
-    """One line, and nothing shown, by each command that compares."""
+    """Every command that compares prints one line of error and nothing else."""
     a, b = experiments()
     for place in ("newer", "cut", "bare", "void/raw"):
         (tmp_path / place).mkdir(parents=True)
@@ -420,7 +423,7 @@ def test_what_cannot_be_compared(spartito, tmp_path):
     raw.write_bytes(raw.read_bytes()[:100])
     (tmp_path / "file").write_text("no directory")
     (tmp_path / "link").symlink_to(a)
-    for place, said in (
+    for place, message in (
         ("none", "none: there is no such experiment"),
         ("file", "file is not the directory of an experiment"),
         ("bare", "bare: not an experiment: there is no directory raw in it"),
@@ -437,11 +440,11 @@ def test_what_cannot_be_compared(spartito, tmp_path):
             ["view", "--no-browser", "--compare", there, a],
         ):
             done = run(spartito, *words)
-            assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
+            assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1, (words, done.stderr)
             assert done.stdout == "" and not (tmp_path / "page.html").exists()
 
 
-def test_damage_is_said_with_the_run_that_it_is_in(spartito, tmp_path):
+def test_damage_is_reported_with_its_run(spartito, tmp_path):
     a, b = experiments()
     shutil.copytree(b, tmp_path / "broken")
     (tmp_path / "broken" / "raw" / "other.raw").write_bytes(b"SPARTITO")
@@ -461,7 +464,7 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         ([], 2, "two experiments or more are compared: spartito diff A B"),
         (["A"], 2, "two experiments or more are compared"),
@@ -477,8 +480,8 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
         (["A", "B", "--sort", "time"], 2, "--sort: 'time' is not one of change, total"),
     ],
 )
-def test_mistakes(spartito, words, status, said):
+def test_mistakes(spartito, words, status, message):
     places = dict(zip("AB", map(str, experiments())))
     done = run(spartito, "diff", *(places.get(w, w) for w in words))
-    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert done.stdout == ""

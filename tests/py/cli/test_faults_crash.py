@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was recorded before a violent end is there afterwards, and the report says how the run ended."""
+"""Data recorded before a violent end is kept, and the report shows how the run ended."""
 
 import os
 import resource
@@ -16,7 +16,7 @@ import spartito._measure as measure
 from commandline import wait_for
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
-# Counts its calls in a mapped file, so that the test knows how many there were when the process died.
+# counts its calls in a mapped file: the test reads the count when the process has died
 COUNTING = """
 import mmap, struct, sys, threading
 with open("count", "r+b") as f:
@@ -55,7 +55,7 @@ def visits(tmp_path):
 
 
 def program_of(pid):
-    """The process of the program that a launcher has started; a process of the launcher's own stands beside it."""
+    """The process of the program that a launcher started, not the launcher's helper process."""
     deadline = time.monotonic() + 100
     while time.monotonic() < deadline:
         p = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True)
@@ -80,14 +80,14 @@ def test_killed_from_outside(tmp_path, spartito, hook, threads):
     model, counts = visits(tmp_path)
     real = counted(tmp_path)
     assert real >= 20000
-    # a call may be counted by one of the two only, in each thread
+    # in each thread, one of the two may have missed the last call
     assert real * 0.999 - threads <= counts["__main__:leaf"] <= real + threads
     (process,) = model.info()["processes"]
     assert process["end"] == "abrupt"
     report = subprocess.run([*spartito, "report", str(tmp_path / "x")], capture_output=True, text=True)
     assert report.returncode == 0
-    said = (report.stdout + report.stderr).lower()
-    assert any(word in said for word in ("kill", "abrupt", "did not end")), said
+    message = (report.stdout + report.stderr).lower()
+    assert any(word in message for word in ("kill", "abrupt", "did not end")), message
 
 
 def test_launcher_killed_program_goes_on(tmp_path, spartito):
@@ -153,12 +153,12 @@ def test_disk_full_before_the_start(tmp_path, spartito, small_disk):
     assert len(err.strip().splitlines()) == 1, err
     assert str(small_disk / "x") in err
     assert "Traceback" not in err
-    # either refused before the start, or the program ran as always
+    # either the launcher refused, or the program ran unchanged
     assert (p.returncode == 0) == (out == "end\n")
 
 
 def test_file_size_limit(tmp_path, spartito):
-    """RLIMIT_FSIZE must bring no SIGXFSZ to the program."""
+    """Under RLIMIT_FSIZE the recorder must not cause SIGXFSZ in the program."""
     (tmp_path / "program.py").write_text(FILLING.replace("COUNT", "300000"))
     p = subprocess.run([*spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py"], cwd=tmp_path,
                        capture_output=True, text=True, timeout=200,
@@ -190,7 +190,8 @@ print("end")
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_calls_without_room_close_none_that_are_recorded(tmp_path, spartito, hook):
-    """The trace fills the file up to its limit; then a recursion needs a larger stack than there is room for."""
+    """The trace fills the file up to its limit; then a deep recursion needs a larger stack than the file has space for. Calls that
+    are not recorded must not close recorded ones."""
     (tmp_path / "program.py").write_text(RECURSION)
     command = [*spartito, "run", "-q", "--trace", "--hook", hook, "-o", "x", "--", sys.executable, "program.py"]
     p = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200,
@@ -261,7 +262,7 @@ print(sorted(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids))
 
 
 def test_a_process_that_ends_while_it_is_read(tmp_path, spartito):
-    """Its file grows and is cut meanwhile, which is no damage."""
+    """The file grows and is truncated while it is read: this is not reported as damage."""
     code = "def leaf(): return 1\nleaf()\nprint(flush=True)\nfor n in range(20000): leaf()\n"
     for n in range(8):
         p = start(tmp_path, spartito, code, "--trace", "-o", f"x{n}")
@@ -276,7 +277,7 @@ def test_a_process_that_ends_while_it_is_read(tmp_path, spartito):
         p.communicate(timeout=200)
 
 
-# Refuses system calls of x86-64 with EPERM, as some containers do, and becomes another program.
+# Makes the system calls fail with EPERM, as some containers do, and executes another program.
 REFUSE = """
 import ctypes, os, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -328,7 +329,7 @@ os.system("sleep 1; kill -9 " + str(os.getpid()))
 
 @pytest.mark.parametrize("mode", ["--no-trace", "--trace", "--memory-profile", "--waits"])
 def test_a_killed_child_ran_until_its_parent_saw_it_end(tmp_path, spartito, mode):
-    """Of SIGKILL until that was sent, however much later the parent waits for it."""
+    """A child killed with SIGKILL ends when the signal was sent, however much later the parent waits for it."""
     (tmp_path / "p.py").write_text(f"""
 import os, signal, subprocess, sys, threading, time
 sys.path.insert(0, {os.path.dirname(asleep.__file__)!r})
@@ -365,7 +366,7 @@ ended(subprocess.Popen([sys.executable, "-c", text], preexec_fn=lambda: None, cl
     for p in (killed, terminated):
         assert p["stop"] - p["begin"] >= 1 and p["stop"] <= ends[p["pid"]]
     assert ends[killed["pid"]] - killed["stop"] >= 1
-    # what the function before exec left is no process that goes on
+    # the process between fork and exec has ended
     assert all(p["stop"] < terminated["begin"] for p in info["processes"] if p["end"] == "exec")
     if mode == "--waits":
         waits = [row for row in model.locks()["waits"] if row["open"]]

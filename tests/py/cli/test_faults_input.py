@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad input gets one clear line, which names what is wrong, and a status that is not 0."""
+"""Invalid input is reported in one clear line that names it, and the exit status is not 0."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What --include, --exclude and --only-mine choose in a program as users write them."""
+"""--include, --exclude and --only-mine select functions in a program, with patterns as users write them."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ for i in range(3): Solver().step(); made()
 
 @pytest.fixture
 def recorded(tmp_path, spartito):
-    """The functions that a run records, and what it says beside the summary."""
+    """Returns a function that measures a program: (names of recorded functions, messages besides the summary)."""
     (tmp_path / "pkg").mkdir()
     for name, text in (("solver.py", SCRIPT), ("pkg/mod.py", SCRIPT), ("pkg/__init__.py", ""), ("pkg/__main__.py", SCRIPT)):
         (tmp_path / name).write_text(text)
@@ -55,9 +55,9 @@ MINE = {"__main__:<module>", "__main__:Solver", "__main__:Solver.step", "__main_
     ("pkg.__main__:*", ("-m", "pkg"), MINE),
 ])
 def test_a_script_matches_by_its_module_name(recorded, pattern, program, found):
-    names, said = recorded("--include", pattern, program=program)
-    # what exec() made in the script is of the module __main__, but of no file
-    assert names - {"__main__:made", "pkg:<module>"} == found and bool(said) == (not found)
+    names, message = recorded("--include", pattern, program=program)
+    # a function made by exec() in the script has the module __main__, but no file
+    assert names - {"__main__:made", "pkg:<module>"} == found and bool(message) == (not found)
 
 
 @pytest.mark.parametrize("program, more", [(("solver.py",), set()), (("-c", SCRIPT), {"__main__:made"})], ids=["file", "-c"])
@@ -66,15 +66,15 @@ def test_only_mine_leaves_generated_code_out(recorded, program, more):
 
 
 def test_an_include_that_matches_nothing_is_named(recorded):
-    names, said = recorded("--include", "Solvr", "--include", "nothing:*")
+    names, message = recorded("--include", "Solvr", "--include", "nothing:*")
     assert names == set()
-    assert said == ("spartito: --include 'Solvr': no recorded function matches it; did you mean Solver or Solver.step?\n"
+    assert message == ("spartito: --include 'Solvr': no recorded function matches it; did you mean Solver or Solver.step?\n"
                     "spartito: --include 'nothing:*': no recorded function matches it\n")
 
 
 def test_an_include_of_the_scripts_module_is_suggested(recorded):
-    names, said = recorded("--include", "solvr:Solver.step")
-    assert (names, said) == (set(), "spartito: --include 'solvr:Solver.step': no recorded function matches it; "
+    names, message = recorded("--include", "solvr:Solver.step")
+    assert (names, message) == (set(), "spartito: --include 'solvr:Solver.step': no recorded function matches it; "
                                     "did you mean solver:Solver.step or solver:Solver or Solver.step?\n")
 
 
@@ -108,13 +108,13 @@ def test_reports_know_a_script_by_its_module_name(recorded, tmp_path, spartito, 
     assert (done.returncode, done.stderr) == (0, "")
     if words[0] == "report":
         assert "__main__:Solver.step" in done.stdout
-    # a part of a name is one of the function's own
+    # the script's name is not part of the name of a function
     assert "__main__:D" not in run(spartito, "report", "--match", "solver", "x", cwd=tmp_path).stdout
 
 
 def test_filters_of_score_p_have_a_script_by_the_name_it_has_there(recorded, tmp_path, spartito):
     names, _ = recorded("--exclude", "solver:*")
-    assert not names & (MINE - {"__main__:<module>"})  # a string has one as well
+    assert not names & (MINE - {"__main__:<module>"})  # code from exec() of a string has a <module>, too
     filters = "SCOREP_REGION_NAMES_BEGIN\nEXCLUDE solver:*\nSCOREP_REGION_NAMES_END\n"
     (tmp_path / "filter").write_text(filters)
     words = [sys.executable, "-m", "spartito.compat.scorep", "solver.py"]

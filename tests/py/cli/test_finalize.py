@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collection apart from finalization: `run --no-finalize`, `spartito finalize`, and the names of compiled functions where their
-object files are not."""
+"""`run --no-finalize` and `spartito finalize`: finalization separate from the run, and names of compiled functions without their
+object files."""
 
 import json
 import os
@@ -130,13 +130,13 @@ def test_samples_are_of_the_process_that_they_were_taken_of(spartito, tmp_path):
     done = run(spartito, "finalize", "-q", "x", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert left(tmp_path / "x") == ["experiment.json", "raw"] and "__main__:f" in (tmp_path / "x.folded").read_text()
-    # one whose script is not there leaves nothing behind, with samples or without
+    # a run whose script does not exist leaves no directory, with samples or without
     assert run(spartito, "run", "--sample", "-o", "y", "--", sys.executable, "none.py", cwd=tmp_path).returncode == 2
     assert not (tmp_path / "y").exists()
 
 
 def test_samples_are_events_in_every_verb(spartito, tmp_path):
-    """What a format needs the trace for, samples have as well: at the end of a run, afterwards, and by convert."""
+    """Formats that need the trace can use samples instead: at the end of a run, in finalize, and in convert."""
     (tmp_path / "program.py").write_text(SAMPLED)
     words = ["--sample", "--to", "chrome", "--", sys.executable, "program.py"]
     done = run(spartito, "run", "-q", "-o", "now", *words, cwd=tmp_path)
@@ -147,14 +147,14 @@ def test_samples_are_events_in_every_verb(spartito, tmp_path):
     kept = sorted(os.listdir(tmp_path))
     assert run(spartito, "convert", "--to", "chrome,perfetto", "later", cwd=tmp_path).returncode == 0
     assert sorted(os.listdir(tmp_path)) == kept
-    # without samples and trace each of them refuses it
+    # without samples and trace, both commands refuse the format
     run(spartito, "run", "-q", "-o", "profile", "--", sys.executable, "program.py", cwd=tmp_path)
     for words in (["finalize", "-q"], ["convert"]):
         done = run(spartito, *words, "--to", "chrome", "profile", cwd=tmp_path)
         assert done.returncode == 1 and "the format chrome needs the trace" in done.stderr
 
 
-def test_patterns_of_lines_that_took_nothing_are_told(spartito, tmp_path):
+def test_patterns_of_lines_without_match_are_reported(spartito, tmp_path):
     collect(spartito, tmp_path, "--lines", "f", "--lines", "nothing")
     done = run(spartito, "finalize", "x", cwd=tmp_path)
     assert "--lines 'nothing': no function that ran matches it" in done.stderr and "--lines 'f'" not in done.stderr
@@ -164,7 +164,7 @@ def test_bad_input_is_one_line(spartito, tmp_path):
     collect(spartito, tmp_path)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
-    for words, status, told in [
+    for words, status, message in [
         ([], 2, "spartito finalize: no experiment given: spartito finalize DIR"),
         ([""], 2, "spartito finalize: the name of the experiment is empty"),
         (["none"], 1, "spartito: none: there is no such experiment"),
@@ -175,8 +175,8 @@ def test_bad_input_is_one_line(spartito, tmp_path):
     ]:
         done = run(spartito, "finalize", "-q", *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (status, ""), done.stderr
-        assert done.stderr.startswith(told) and done.stderr.count("\n") == 1
-    # one that fails keeps nobody else from it
+        assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
+    # an error in one experiment does not stop the others
     done = run(spartito, "finalize", "none", "x", cwd=tmp_path)
     assert done.returncode == 1 and "none: there is no such experiment\n" in done.stderr and "self time" in done.stderr
 
@@ -216,7 +216,7 @@ def extension(tmp_path_factory):
 
 @pytest.fixture
 def moved(spartito, extension, tmp_path):
-    """An experiment with compiled functions, whose object file is gone: what they are called with it, and the experiment."""
+    """(experiment whose object file was deleted, the function names before)."""
     for path in extension.iterdir():
         shutil.copy(path, tmp_path)
     done = run(spartito, "run", "-q", "--no-finalize", *ONLY, "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
@@ -241,7 +241,7 @@ def test_compiled_functions_have_their_names_where_the_object_is_not(spartito, m
     done = run(spartito, "finalize", "-q", directory)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert compiled_functions(spartito, directory) == before
-    # without what was kept they are not known, which is said
+    # without the kept symbol table the names are unknown, which is reported
     (directory / "symbols").unlink()
     done = run(spartito, "report", directory)
     assert "no lines of its functions: the file cannot be read any more" in done.stderr
@@ -262,7 +262,7 @@ exec "$@"
 
 
 def elsewhere(gone, directory, *words):
-    """A verb in namespaces of its own: another host with other processes, to which only the directory was copied."""
+    """Runs a command in new namespaces: another host with other processes, which has only the experiment directory."""
     command = ["unshare", "-rmpuf", "sh", "-ec", ELSEWHERE, "sh", gone, directory, sys.executable, "-m", "spartito", *words]
     try:
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, env={**os.environ, "HOME": "/nowhere"})
@@ -270,9 +270,9 @@ def elsewhere(gone, directory, *words):
         pytest.skip("no unshare here")
 
 
-@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 def test_on_another_machine(spartito, extension, tmp_path):
-    """Calls of compiled functions, samples with native frames, lines and memory: what is shown there is what is shown here."""
+    """Compiled calls, samples with native frames, lines and memory are shown on another host as on the host of the run."""
     here, there = tmp_path / "here", tmp_path / "there"
     shutil.copytree(extension, here)
     there.mkdir()
@@ -290,11 +290,11 @@ def test_on_another_machine(spartito, extension, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert "nested:leaf" in (there / "x.folded").read_text() and (there / "x-otf2" / "traces.otf2").exists()
     after = [elsewhere(here, there, *view, "x").stdout for view in views]
-    # but that the source is the one that went along
+    # the report notes that the source is the experiment's copy
     here_gone = f"{here}/program.py is gone; this is its source as it was measured\n"
     assert here_gone in after[1] and after[1].replace(here_gone, "") == before[1]
     assert after[2:] == before[2:] and json.loads(after[0])["rows"] == json.loads(before[0])["rows"]
-    # and without what was kept with it, they are not
+    # without its symbol table the other host cannot name the functions
     (there / "y" / "symbols").unlink()
     assert json.loads(elsewhere(here, there, *views[0], "y").stdout)["rows"] != json.loads(before[0])["rows"]
 
@@ -319,19 +319,19 @@ def test_another_build_of_the_object_changes_nothing(spartito, moved, tmp_path):
     ],
     ids=["cut", "number", "version", "escape", "more", "empty"],
 )
-def test_a_damaged_file_of_symbols_is_told(spartito, moved, damage, line):
+def test_a_damaged_file_of_symbols_is_reported(spartito, moved, damage, line):
     _, directory = moved
     file = directory / "symbols"
     file.write_text(damage(file.read_text()))
     done = run(spartito, "report", "--limit", "0", directory)
     assert done.returncode == (0 if line is None else 4) and "nested:work" in done.stdout
-    if line is None:  # behind the last line nobody looks
+    if line is None:  # nothing after the last line is read
         assert done.stderr == ""
     else:
         assert "symbols: damaged in line " in done.stderr
 
 
-def test_each_changed_bit_of_symbols_is_told(moved):
+def test_each_changed_bit_of_symbols_is_reported(moved):
     _, directory = moved
     file = directory / "symbols"
     whole, dice = file.read_bytes(), random.Random(2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito plot --kind graph`: read by Graphviz itself, its numbers compared with the model's."""
+"""`spartito plot --kind graph`: Graphviz reads the graph, and its numbers equal the model's."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ODD = 'a "b" \\N {x|y} <c> & &amp; \u00fc \U0001f3bc'
 
 
 def read(path):
-    """Nodes and edges, by the names of functions, and the clusters, as Graphviz understands them."""
+    """Nodes and edges by names of functions, and the clusters, as Graphviz parses them."""
     graph = json.loads(written.run("dot", "-Tjson", path))
     objects = graph["objects"]
     names = [o["tooltip"].split("\\n")[0] for o in objects]
@@ -151,11 +151,11 @@ def test_without_graphviz(spartito, tmp_path):
         else:
             assert done.returncode == 1 and "install the package graphviz" in done.stderr and done.stderr.count("\n") == 1
     assert sorted(os.listdir(tmp_path)) == ["bin", "g.dot", "g.svg"]
-    assert "<rect" in (tmp_path / "g.svg").read_text(encoding="utf-8")  # by us; Graphviz has polygons
+    assert "<rect" in (tmp_path / "g.svg").read_text(encoding="utf-8")  # drawn by Spartito: Graphviz draws polygons
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         ([], 2, "no file given: -o FILE (.svg, .png, .pdf or .dot)"),
         (["-o", "g.gif"], 2, "-o g.gif: a graph ends in .svg, .png, .pdf or .dot"),
@@ -168,13 +168,13 @@ def test_without_graphviz(spartito, tmp_path):
         (["-o", "none/g.dot"], 1, "none/g.dot: No such file or directory"),
     ],
 )
-def test_mistakes(spartito, tmp_path, words, status, said):
+def test_mistakes(spartito, tmp_path, words, status, message):
     done = run(spartito, "plot", "--kind", "graph", str(written.experiment()), *words, cwd=tmp_path)
-    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
 
 
-# ---- in layers of our own ----
+# ---- layout without Graphviz ----
 
 
 def groups(path):
@@ -186,7 +186,7 @@ def box(group):
 
 
 def drawn(tmp_path, model=None, **how):
-    """Boxes by name: place and texts; calls by names: how often."""
+    """Boxes {name: (place, texts)}; calls {(caller, callee): count}."""
     path = tmp_path / "own.svg"
     done = (model or written.model()).graph(str(path), svg=True, **{"node_share": 0, "edge_share": 0, **how})
     boxes, calls = {}, {}
@@ -242,7 +242,7 @@ def test_own_layers_can_be_read_in_every_theme(tmp_path):
 
 
 def test_too_much_for_a_picture_without_graphviz(tmp_path):
-    """The longest chain of n functions, and calls over all of it: n * n / 2 layers passed."""
+    """The longest chain of n functions, and calls that span all of it: n * n / 2 layers to route edges through."""
     n = 1500
     lines = [f"def f{i}(deep): deep and f{i + 1}(1)" for i in range(n)]
     calls = f"f{n} = lambda deep: None\ndef all():\n    f0(1)\n    for f in every: f(0)\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is in an experiment may be anything: nothing of it is waited for, read without end, or believed."""
+"""An experiment may contain anything: no file in it makes a command block, read without end, or believe wrong numbers."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from spartito.base import regular
 from spartito.report import linesource
 from terminal import on_terminal
 
-# the source of f is said to be in a file that may be anything
+# the source file of f may be any file
 PROGRAM = """
 def g(): pass
 exec(compile("def f():\\n    for i in range(100): g()\\n", "source.py", "exec"))
@@ -89,7 +89,7 @@ def test_content_has_a_limit(tmp_path):
 
 
 def test_a_page_holds_no_source_that_only_the_index_has(measured, tmp_path):
-    """An experiment of someone else's could have any file of this machine put into a page, which is then sent."""
+    """Otherwise the experiment of another person could place any file of this machine into a page, which is then sent on."""
     shutil.copytree(measured / "x", tmp_path / "x")
     (tmp_path / "secret").write_text("not for others\n")
     index = tmp_path / "x" / "source" / "index.json"
@@ -118,15 +118,15 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("words, status, told", WRONG, ids=lambda v: v[0] + v[1][:9] if isinstance(v, list) else "")
-def test_what_cannot_be_is_one_line(measured, tmp_path, words, status, told):
+@pytest.mark.parametrize("words, status, message", WRONG, ids=lambda v: v[0] + v[1][:9] if isinstance(v, list) else "")
+def test_what_cannot_be_is_one_line(measured, tmp_path, words, status, message):
     shutil.copytree(measured / "x", tmp_path / "x")
     (tmp_path / "empty" / "raw").mkdir(parents=True)
     shutil.copy(measured / "x" / "experiment.json", tmp_path / "empty")
     command = [sys.executable, "-m", "spartito", *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=200)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1), done.stderr
-    assert told in done.stderr
+    assert message in done.stderr
     assert sorted(os.listdir(tmp_path)) == ["empty", "x"]
 
 
@@ -141,8 +141,8 @@ def test_a_directory_that_several_write_is_one_of_theirs(measured, tmp_path):
     for kind in (["--to", "otf2"], ["--to", "text", "--per-rank"]):
         command = [sys.executable, "-m", "spartito", "convert", "x", *kind, "-o", "out"]
         each = [subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1, text=True) for _ in range(4)]
-        said = [p.communicate()[1] for p in each]
-        for p, text in zip(each, said):
+        messages = [p.communicate()[1] for p in each]
+        for p, text in zip(each, messages):
             assert p.returncode == 0 or (text.count("\n") == 1 and "out" in text and "exists" in text), text
         assert [p.returncode for p in each].count(0) == 1
         assert sorted(os.listdir(tmp_path)) == ["out", "x"]
@@ -157,7 +157,7 @@ def status_of(tmp_path, words):
 
 
 def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
-    """4: the result is there, but not of the whole. A program that was killed is one whose end is there."""
+    """Exit status 4: a result of incomplete data. A killed program's data is complete."""
     killed = "import os, signal\ndef f(): pass\nf()\nos.kill(os.getpid(), signal.SIGKILL)"
     limited = "def f(): pass\nfor i in range(100000): f()"
     for name, options, program in (("killed", [], killed), ("lost", ["--trace-memory", "256K", "--when-full", "stop"], limited)):
@@ -168,17 +168,17 @@ def test_status_of_what_is_damaged_or_lost(spartito, measured, tmp_path):
     shutil.copytree(measured / "x", tmp_path / "unknown")
     (tmp_path / "unknown" / "experiment.json").write_text("{")
     shutil.copytree(measured / "x", tmp_path / "whole")
-    told = {"whole": "", "killed": "ended by signal 9", "lost": "trace events not recorded", "damaged": "damaged: raw/",
+    messages = {"whole": "", "killed": "ended by signal 9", "lost": "trace events not recorded", "damaged": "damaged: raw/",
             "unknown": "experiment.json is damaged"}  # fmt: skip
-    for name, text in told.items():
+    for name, text in messages.items():
         expected = 0 if name in ("whole", "killed") else 4
         for words in (["report", name], ["report", "--json", name], ["convert", name, "--to", "text", "-o", "out"]):
-            status, said = status_of(tmp_path, words)
-            assert (status, text in said) == (expected, True), (words, said)
+            status, message = status_of(tmp_path, words)
+            assert (status, text in message) == (expected, True), (words, message)
 
 
 def outcome(directory, tmp_path):
-    """What is told of damage, and all that an experiment says; None: it cannot be read."""
+    """(messages of damage, all reports of the experiment), or reports None if it cannot be read."""
     out = tmp_path / "out.json"
     try:
         model = Model(str(directory))
@@ -191,7 +191,7 @@ def outcome(directory, tmp_path):
 
 
 def without_checksum(raw):
-    """Offsets of the header and of chunks that have none."""
+    """Offsets of the header and of chunks without a checksum."""
     data, at = raw.read_bytes(), 4096
     found = [] if data[316:320] != bytes(4) else [0]
     while at < len(data):
@@ -202,7 +202,7 @@ def without_checksum(raw):
     return found
 
 
-FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; a type
+FIELDS, FREE = ((0, 4), (4, 4), (16, 8), (56, 8)), 7  # magic, type, bytes, words of a chunk; then a type
 ENDS = {
     "tasks": "import asyncio\nasync def t(): await asyncio.sleep(0)\nasync def main(): await asyncio.gather(t(), t())\n"
     "asyncio.run(main())",
@@ -225,7 +225,7 @@ def test_all_has_checksums_however_a_process_ended(spartito, tmp_path, end):
 
 
 def test_finalize_gives_checksums(spartito, tmp_path):
-    """To what was killed, and had no launcher that saw it."""
+    """A process that was killed, and had no launcher, wrote no checksums."""
     program = "import os, spartito\nspartito.start('x', trace=True)\ndef f(): pass\nf()\nos.kill(os.getpid(), 9)"
     assert run([sys.executable], "-c", program, cwd=tmp_path).returncode == -9
     (raw,) = (tmp_path / "x" / "raw").glob("*.raw")
@@ -237,8 +237,8 @@ def test_finalize_gives_checksums(spartito, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["", "compressed", "killed"])
-def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
-    """But where it means nothing: what belongs to the writer, and what was reserved and not used."""
+def test_each_changed_bit_is_reported(spartito, measured, tmp_path, kind):
+    """Every changed bit is reported, except in fields of the writer and in reserved space."""
     if kind == "killed":
         program = PROGRAM + ENDS["killed"]
         run(spartito, "run", "-q", "--trace", "--lines", "f", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
@@ -249,18 +249,18 @@ def test_each_changed_bit_is_told(spartito, measured, tmp_path, kind):
         compress(str(directory))
     (raw,) = directory.glob("raw/*.raw")
     whole = raw.read_bytes()
-    problems, said = outcome(directory, tmp_path)
+    problems, reports = outcome(directory, tmp_path)
     assert problems == []
     dice = random.Random(17)
     used = [at for at, byte in enumerate(whole) if byte]
     silent = []
-    of_children = range(304, 316)  # they may count themselves after the end
+    of_children = range(304, 316)  # children may count themselves after the end
     for at in [*dice.sample(used, 150), *(at for at in range(0, 320, 5) if at not in of_children), *range(4096, 4160, 3)]:
         data = bytearray(whole)
         data[at] ^= 1 << dice.randrange(8)
         raw.write_bytes(data)
-        told, now = outcome(directory, tmp_path)
-        if not told and now != said:
+        new_problems, now = outcome(directory, tmp_path)
+        if not new_problems and now != reports:
             silent.append(hex(at))
     assert silent == []
 
@@ -273,8 +273,8 @@ OBEYED = [b"\x1b]0", b"\x1bP", b"\x07", b"\x1b[31mroom", b"\x1b[2J", "\x9b".enco
 
 
 @pytest.mark.parametrize("where", ["pipe", "terminal"])
-def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
-    """By names of functions, files and hosts, or by sentences, which may be of any characters."""
+def test_a_terminal_gets_no_control_characters(spartito, measured, tmp_path, where):
+    """Names of functions, files and hosts, and messages, may contain control characters: a terminal must not get them."""
     shutil.copytree(measured / "x", tmp_path / "x")
     (raw,) = (tmp_path / "x").glob("raw/*.raw")
     data = bytearray(raw.read_bytes())
@@ -287,9 +287,9 @@ def test_a_terminal_is_told_nothing(spartito, measured, tmp_path, where):
         words = [*spartito, *command.split(), "x"]
         if where == "terminal":
             with on_terminal(words, cwd=tmp_path) as (_, terminal):
-                said = terminal.rest()
+                output = terminal.rest()
         else:
             done = subprocess.run(words, cwd=tmp_path, capture_output=True)
-            said = done.stdout + done.stderr
-        assert b"Traceback" not in said and len(said) > 50, command
-        assert not any(text in said for text in OBEYED), (command, said)
+            output = done.stdout + done.stderr
+        assert b"Traceback" not in output and len(output) > 50, command
+        assert not any(text in output for text in OBEYED), (command, output)

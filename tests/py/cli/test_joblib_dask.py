@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What joblib and dask.distributed start is measured as any other child, and their tasks are counted."""
+"""Processes of joblib and dask.distributed are measured as any other child, and their tasks are counted."""
 
 import sys
 import time
@@ -40,7 +40,7 @@ def test_tasks_are_counted_in_the_workers(spartito, tmp_path, library):
     done = run(spartito, "run", "-o", "x", "--", sys.executable, "p.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "380\n")
     assert "abrupt" not in done.stderr and "lost in" not in done.stderr
-    until = time.monotonic() + 200  # on a busy machine helpers may take long to see that the program has ended
+    until = time.monotonic() + 200  # on a busy machine helpers may take long to notice that the program has ended
     model = analyse.Model(str(tmp_path / "x"))
     while any(p["end"] == "running" for p in model.info()["processes"]) and time.monotonic() < until:
         time.sleep(0.05)

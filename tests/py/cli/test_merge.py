@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito finalize`: what every verb says of an experiment is the same before and after, byte for byte."""
+"""`spartito finalize`: every report of an experiment is the same before and after, byte for byte."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import pytest
 from commandline import run as start
 from conftest import ROOT
 
-# parent and children, threads, a value of a parameter, events
+# a parent and children, threads, a parameter value, events
 PROGRAM = """
 import os, threading, time
 import spartito
@@ -64,11 +64,11 @@ FORMATS = ["json", "pstats", "callgrind", "folded", "speedscope", "text"]
 
 
 def without_files(text):
-    """What `info` says of the files of an experiment: the merged one is one of them."""
+    """The output of `info` without the number and size of files: the merged file is one of them."""
     return re.sub(r'"files(_bytes)?": \d+,|^size .* in \d+ files; ', "", text, flags=re.M)
 
 
-def said(path):
+def outputs(path):
     out = []
     for words in COMMANDS:
         out.append(without_files(run(path, *words, "x").stdout))
@@ -79,26 +79,26 @@ def said(path):
 
 
 def test_everything_is_the_same(made):
-    before = said(made)
+    before = outputs(made)
     r = run(made, "finalize", "x")
     assert r.stdout.startswith("x: merged 4 processes with 5 threads and "), r
     assert (made / "x" / "merged").stat().st_size > 4096
-    assert said(made) == before
+    assert outputs(made) == before
     r = run(made, "finalize", "x")
     assert r.stdout == "x: finalized before, and nothing has changed since (--force: merge again)\n"
     stamp = (made / "x" / "merged").stat().st_ino
     assert run(made, "finalize", "--force", "-q", "x").stdout == ""
     assert (made / "x" / "merged").stat().st_ino != stamp
-    # compressing changes the raw files, and what was merged with them
+    # compressing changes the raw files, and the merged file is made again
     run(made, "finalize", "--compress", "x")
     assert run(made, "finalize", "x").stdout.startswith("x: finalized before")
     with_size = (COMMANDS.index(["info"]), COMMANDS.index(["report", "--json", "--limit", "0"]))
-    now = said(made)
+    now = outputs(made)
     assert [x for i, x in enumerate(now) if i not in with_size] == [x for i, x in enumerate(before) if i not in with_size]
 
 
 def test_it_is_what_is_read(made, tmp_path):
-    """Without the parts of the raw files that hold the profile nothing would be known."""
+    """The reports read the merged file: the profiles in the raw files are removed."""
     copy = tmp_path / "x"
     subprocess.run(["cp", "-a", str(made / "x"), str(copy)], check=True)
     run(tmp_path, "finalize", "--force", "x")
@@ -156,7 +156,7 @@ def test_running_process_is_refused(tmp_path):
 
 
 def test_many_ranks(made, tmp_path):
-    """Of a real experiment made into one of 40 ranks (bench/ranks.py), the same is said with and without."""
+    """An experiment of 40 ranks, made from a real one by bench/ranks.py, has the same reports before and after."""
     command = [sys.executable, str(ROOT / "bench" / "ranks.py"), str(made / "x"), "x", "40"]
     subprocess.run(command, cwd=tmp_path, check=True)
     verbs = (["info", "--json"], ["report", "--json", "--limit", "0", "--processes"], ["report", "balance"])
@@ -167,13 +167,13 @@ def test_many_ranks(made, tmp_path):
     assert [p["rank"] for p in info["processes"]] == list(range(40))
     assert info["worlds"] == [40]
     assert run(tmp_path, "finalize", "x").stdout.startswith("x: finalized before")
-    # a rank whose file is lost, and one that was cut
+    # the file of one rank is missing, that of another is truncated
     files = sorted((tmp_path / "x" / "raw").iterdir())
     files[7].unlink()
     os.truncate(files[9], 5000)
     without = run(tmp_path, *verbs[0], "x")
-    said = run(tmp_path, "finalize", "--force", "x")
-    assert "merged 39 processes" in said.stdout
+    done = run(tmp_path, "finalize", "--force", "x")
+    assert "merged 39 processes" in done.stdout
     again = run(tmp_path, *verbs[0], "x")
     assert (without_files(again.stdout), again.stderr) == (without_files(without.stdout), without.stderr)
     assert files[9].name in again.stderr

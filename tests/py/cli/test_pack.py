@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito pack` and `unpack`: what goes in comes out, foreign tools read it, and nothing in a file is trusted."""
+"""`spartito pack` and `unpack`: the unpacked files equal the packed ones, other tools can read the archive, and no content is
+trusted."""
 
 import hashlib
 import io
@@ -38,7 +39,7 @@ def measured(tmp_path_factory):
 
 @pytest.fixture
 def packed(measured, tmp_path):
-    """A copy of the packed experiment, and what else is in its directory is gone."""
+    """A copy of the packed experiment in an empty directory."""
     return shutil.copy(measured / "x.spartito", tmp_path / "x.spartito")
 
 
@@ -105,11 +106,11 @@ def test_names_of_compiled_functions_go_along(spartito, extension, tmp_path):  #
     assert compiled_functions(spartito, tmp_path / "y") == before
 
 
-def test_what_is_no_file_is_left_out_and_told(spartito, measured, tmp_path):
+def test_other_than_files_are_left_out_and_reported(spartito, measured, tmp_path):
     directory = shutil.copytree(measured / "x", tmp_path / "x")
     (directory / "link").symlink_to("/etc/passwd")
     (directory / "above").symlink_to("..")
-    (directory / "preload.so").symlink_to("/nowhere")  # ours
+    (directory / "preload.so").symlink_to("/nowhere")  # a link made by Spartito
     os.mkfifo(directory / "raw" / "pipe")
     (directory / "odd\nname").write_text("")
     done = run(spartito, "pack", "x", cwd=tmp_path)
@@ -128,7 +129,7 @@ def test_bad_input_is_one_line(spartito, measured, packed, tmp_path):
     (tmp_path / "taken").mkdir()
     shutil.copytree(measured / "x", tmp_path / "run")
     (tmp_path / "empty").mkdir()
-    for words, status, told in [
+    for words, status, message in [
         (["pack"], 2, "spartito pack: no experiment given: spartito pack DIR"),
         (["pack", "none"], 1, "spartito: none: there is no such experiment"),
         (["pack", "empty"], 1, "spartito: empty: not an experiment: there is no directory raw in it"),
@@ -148,7 +149,7 @@ def test_bad_input_is_one_line(spartito, measured, packed, tmp_path):
         before = sorted(os.listdir(tmp_path))
         done = run(spartito, *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (status, ""), words
-        assert done.stderr.startswith(told) and done.stderr.count("\n") == 1, (words, done.stderr)
+        assert done.stderr.startswith(message) and done.stderr.count("\n") == 1, (words, done.stderr)
         assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -198,15 +199,15 @@ def test_one_that_is_made_meanwhile_stays(measured, tmp_path):
 
 
 def refused(capsys, path, tmp_path):
-    """What unpack() says of a file, which leaves nothing behind."""
+    """The error message of unpack(); no file must remain."""
     from spartito.cli.main import main
 
     (tmp_path / "into").mkdir(exist_ok=True)
     status = main(["unpack", str(path), "-o", str(tmp_path / "into" / "y")])
-    said = capsys.readouterr()
-    assert status == 1 and said.out == "" and said.err.count("\n") == 1, said.err
+    output = capsys.readouterr()
+    assert status == 1 and output.out == "" and output.err.count("\n") == 1, output.err
     assert os.listdir(tmp_path / "into") == []
-    return said.err
+    return output.err
 
 
 def test_cut_files(capsys, packed, tmp_path):
@@ -225,7 +226,7 @@ def test_altered_files(capsys, packed, tmp_path):
         assert "x.spartito: " in refused(capsys, packed, tmp_path)
 
 
-# ---- files that were made to harm: all digests are right ----
+# ---- malicious files with correct digests ----
 
 
 def frame(magic, content):
@@ -233,7 +234,7 @@ def frame(magic, content):
 
 
 def made(tar, count, total, head=None):
-    """A packed file of these bytes."""
+    """The bytes of a packed file with this tar archive."""
     zstd = _analyse.Compressor()
     announced = json.dumps(head or {"spartito pack": 1, "files": count, "bytes": total}).encode()
     text = frame(HEAD, announced) + zstd.add(tar) + zstd.end()
@@ -248,7 +249,7 @@ def entry(name, data=b"", kind=tarfile.REGTYPE, link="", form=tarfile.GNU_FORMAT
 
 
 def archive(*entries, sums=None):
-    """Entries are (name, bytes), or the bytes of an entry, and behind them the list of the digests of the former."""
+    """Entries are (name, bytes), or the bytes of a tar entry. The list of digests of the former follows them."""
     texts = "".join(f"{hashlib.sha256(e[1]).hexdigest()}  {e[0]}\n" for e in entries if isinstance(e, tuple))
     blocks = [entry("x/" + e[0], e[1]) if isinstance(e, tuple) else e for e in entries]
     return b"".join(blocks) + entry("x/SHA256SUMS", texts.encode() if sums is None else sums) + bytes(1024)
@@ -258,7 +259,7 @@ GOOD = ("raw/a.raw", b"12345")
 
 
 def test_made_by_hand(spartito, tmp_path):
-    """The measure of the next test: without the harm, such a file is taken."""
+    """Control for the next test: a generated file without the malicious part is unpacked."""
     (tmp_path / "x.spartito").write_bytes(made(archive(GOOD, ("b", b"")), 2, 5))
     done = run(spartito, "unpack", "x.spartito", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -273,7 +274,7 @@ def pax(name):
 
 
 @pytest.mark.parametrize(
-    "tar, count, total, told",
+    "tar, count, total, message",
     [
         (archive(GOOD, ("../evil", b"")), 2, 5, "refused: '../evil' leads out of it"),
         (archive(GOOD, ("raw/../../evil", b"")), 2, 5, "leads out of it"),
@@ -317,9 +318,9 @@ def pax(name):
         (os.urandom(4096), 1, 5, "the archive in it is no tar file"),
     ],
 )
-def test_harmful_archives(capsys, tmp_path, tar, count, total, told):
+def test_harmful_archives(capsys, tmp_path, tar, count, total, message):
     (tmp_path / "x.spartito").write_bytes(made(tar, count, total))
-    assert told in refused(capsys, tmp_path / "x.spartito", tmp_path)
+    assert message in refused(capsys, tmp_path / "x.spartito", tmp_path)
     assert not (tmp_path / "evil").exists()
 
 
@@ -330,7 +331,7 @@ def test_numbers_beyond_those_of_floats(capsys, tmp_path, count, total):
 
 
 def checked(block):
-    """A header of tar with the right sum."""
+    """A tar header with the right checksum."""
     block = block[:148] + b" " * 8 + block[156:]
     return block[:148] + b"%06o\0 " % sum(block) + block[156:]
 
@@ -340,7 +341,7 @@ NAMES.append(b"x/" + b"d/" * 40)
 
 
 def altered(dice, tar):
-    """The archive with one thing that somebody could have written with right sums: names, types, links, sizes, order."""
+    """The archive with one malicious change and right checksums: a name, type, link, size or the order."""
     blocks = [tar[i : i + 512] for i in range(0, len(tar), 512)]
     headers = [i for i, block in enumerate(blocks) if block[257:262] == b"ustar"]
     at = dice.choice(headers)
@@ -365,14 +366,14 @@ def altered(dice, tar):
 
 
 def taken_or_refused(capsys, path, into):
-    """What a file has become, whatever is in it: nothing, and one line about that; or a directory, and nothing elsewhere."""
+    """Unpacks a file with any content: either one error line and no files, or one directory and no files elsewhere."""
     from spartito.cli.main import main
 
     status = main(["unpack", str(path), "-o", str(into / "y")])
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert sorted(os.listdir(into.parent)) == sorted([path.name, into.name]) and not os.path.exists("/tmp/evil")
     if status:
-        assert status == 1 and said.out == "" and said.err.count("\n") == 1 and os.listdir(into) == [], said.err
+        assert status == 1 and output.out == "" and output.err.count("\n") == 1 and os.listdir(into) == [], output.err
         return {}
     found = files(into / "y")
     assert not any(p.is_symlink() or not (p.is_file() or p.is_dir()) for p in into.rglob("*"))
@@ -387,13 +388,13 @@ def test_any_archive_leaves_nothing_elsewhere(capsys, tmp_path):
     for _ in range(500):
         (tmp_path / "x.spartito").write_bytes(made(altered(dice, tar), 2, 3005))
         found = taken_or_refused(capsys, tmp_path / "x.spartito", tmp_path / "into")
-        assert found in ({}, good)  # names are beside the digests
+        assert found in ({}, good)  # the digests include the names
         taken += bool(found)
     assert 0 < taken < 250
 
 
 def test_any_stream_leaves_nothing_elsewhere(capsys, packed, tmp_path):
-    """Damage behind which the digest of the whole file is right again."""
+    """The compressed data is damaged, but the digest of the file matches."""
     dice, whole = random.Random(4), packed.read_bytes()[: -8 - 32]
     (tmp_path / "into").mkdir()
     for _ in range(300):
@@ -406,7 +407,7 @@ def test_any_stream_leaves_nothing_elsewhere(capsys, packed, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "head, told",
+    "head, message",
     [
         ({"spartito pack": 2, "files": 1, "bytes": 5}, "packed by a newer Spartito: version 2, and this one reads 1"),
         ({"spartito pack": 1, "files": 1.0, "bytes": 5}, "it does not say how much is in it"),
@@ -416,9 +417,9 @@ def test_any_stream_leaves_nothing_elsewhere(capsys, packed, tmp_path):
         ({"spartito pack": 1, "files": 1, "bytes": 5, "more": "x" * 5000}, "not a packed experiment"),
     ],
 )
-def test_strange_heads(capsys, tmp_path, head, told):
+def test_strange_heads(capsys, tmp_path, head, message):
     (tmp_path / "x.spartito").write_bytes(made(archive(GOOD), 1, 5, head))
-    assert told in refused(capsys, tmp_path / "x.spartito", tmp_path)
+    assert message in refused(capsys, tmp_path / "x.spartito", tmp_path)
 
 
 def test_what_is_no_zstd(capsys, tmp_path):
@@ -427,7 +428,7 @@ def test_what_is_no_zstd(capsys, tmp_path):
     assert "damaged: zstd: " in refused(capsys, tmp_path / "x.spartito", tmp_path)
 
 
-# ---- means ----
+# ---- resource limits ----
 
 LIMITED = """
 import resource, signal, sys
@@ -467,4 +468,4 @@ def test_memory_does_not_grow_with_the_experiment(measured, tmp_path):
             assert done.returncode == 0, done.stderr
             peaks.append(int(done.stdout.splitlines()[-1]))
         shutil.rmtree(tmp_path / f"y{size}")
-    assert peaks[2] - peaks[0] < 40 << 10 and peaks[3] - peaks[1] < 40 << 10  # KiB; pieces are of 1 MiB
+    assert peaks[2] - peaks[0] < 40 << 10 and peaks[3] - peaks[1] < 40 << 10  # KiB; files are processed in pieces of 1 MiB

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito plot`: SVG whose numbers are the model's, whose texts fit in a browser, and whose size has a bound."""
+"""`spartito plot`: numbers in the SVG equal the model's, its texts fit in a browser, and its size is bounded."""
 
 import functools
 import json
@@ -32,7 +32,7 @@ def wait(): time.sleep(0.5)
 t = threading.Thread(target=wait, name="helper")
 t.start(); load(); solve(); t.join()
 """
-# each module has a function that takes some time
+# the functions of each module take some time
 MODULES = ["", "builtins", "MPI", "__main__", "numpy", "numpy.linalg", "json.decoder", "a.b.c", "gr\u00f6\u00dfe.x", "\U0001f3bc.m",
            "x", *(f"package{i}.module{j}" for i in range(6) for j in range(3))]  # fmt: skip
 GOLDEN = ROOT / "tests" / "golden" / "module_colours.json"
@@ -71,7 +71,7 @@ def phases():
 
 
 def drawn(tmp_path, kind, model=None, **how):
-    """The parts with a tooltip [(lines, group)], the picture, and what was said about it."""
+    """([(lines of the tooltip, group)] of the parts, the picture, the result of plot())."""
     path = tmp_path / f"{kind}.svg"
     done = (model or written.model("--trace")).plot(kind, str(path), **how)
     picture = ET.parse(path).getroot()
@@ -135,13 +135,13 @@ def test_a_wide_and_deep_program_has_a_bounded_picture(spartito, tmp_path):
         assert done["hidden"] > 3000 and len(groups) < 3000
         assert (tmp_path / f"{kind}.svg").stat().st_size < 2e6 and float(picture.get("height")) < 1000
         assert done["drawn"] + done["hidden"] == len(model.tree())
-        # whoever has callees without a box of their own says so, or they have one together
+        # a box without callees' boxes notes this, or one box represents all of them
         assert any("not drawn" in lines[-1] or "too small" in lines[0] for lines, _ in groups)
 
 
 def test_match_shows_what_is_below(tmp_path):
     groups, _, _ = drawn(tmp_path, "icicle", match="__main__:caught")
-    # what it calls may take nearly all of its time
+    # its callee may take nearly all of its time
     highest = min(rectangle(g)["y"] for _, g in groups)
     (top,) = [(lines, rectangle(g)) for lines, g in groups if rectangle(g)["y"] == highest]
     assert top[0][0] == "__main__:caught" and top[1]["x"] == MARGIN and top[1]["width"] > 1170
@@ -168,7 +168,7 @@ def test_balance_is_that_of_the_model(tmp_path):
     for text in picture.iter(SVG + "text"):
         lines.setdefault(text.get("y"), []).append(text.text)
     table = {cells[0]: cells[1:] for cells in lines.values() if len(cells) == 5 and cells[0] != "mean"}
-    best = rows.keys() & table.keys()  # of equal times any may be among them
+    best = rows.keys() & table.keys()  # with equal times any of them may be in the table
     assert min(rows[name]["mean"] for name in best) == sorted(x["mean"] for x in rows.values())[-9] and len(best) == 9
     for name in best:
         mean, least, most, imbalance = table[name]
@@ -228,7 +228,7 @@ def test_names_of_any_characters(spartito, tmp_path):
 
 
 def test_colours_are_the_viewers(tmp_path, spartito):
-    """viewer/test/colours.test.ts compares the same file with viewer/src/draw/colour.ts."""
+    """viewer/test/colours.test.ts compares the same golden file with viewer/src/draw/colour.ts."""
     code = f"import time\nfor name in {MODULES!r}:\n    space = {{'__name__': name, 'sleep': time.sleep}}\n"
     code += "    exec('def f(): sleep(0.002)', space)\n    space['f']()\n"
     done = run(spartito, "run", "-q", "-o", "exp", "--", sys.executable, "-c", code, cwd=tmp_path)
@@ -237,7 +237,7 @@ def test_colours_are_the_viewers(tmp_path, spartito):
     for theme in ("light", "dark"):
         found[theme] = {}
         for module in MODULES:
-            # each by itself: however long one took, another one is not too small to be drawn
+            # one picture for each module, so that none is too small to be drawn
             name = f"{module}:f" if module else "f"
             groups, _, _ = drawn(tmp_path, "icicle", model, theme=theme, match=f"{name[:-1]}[f]")
             fills = {lines[0]: g.find(SVG + "rect").get("fill") for lines, g in groups}
@@ -295,7 +295,7 @@ def test_what_it_says(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         (["-o", "x.svg"], 2, "no kind given: --kind flame, icicle, sunburst, graph, balance or timeline"),
         (["--kind", "pie", "-o", "x.svg"], 2, "--kind: 'pie' is not one of flame, icicle, sunburst, graph, balance, timeline"),
@@ -317,9 +317,9 @@ def test_what_it_says(spartito, tmp_path):
         (["--kind", "flame", "-o", "none/x.svg"], 1, "none/x.svg: No such file or directory"),
     ],
 )
-def test_mistakes(spartito, tmp_path, words, status, said):
+def test_mistakes(spartito, tmp_path, words, status, message):
     done = run(spartito, "plot", str(written.experiment()), *words, cwd=tmp_path)
-    assert done.returncode == status and said in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
 
 
@@ -330,7 +330,7 @@ def test_a_balance_needs_two(spartito, tmp_path):
 
 
 def test_png(tmp_path):
-    """By whichever program is here; without one a line says what to install."""
+    """PNG is drawn by any installed program; without one, a message names what to install."""
     phases()
     experiment = str(written.scratch() / "phases" / "exp")
     words = ["plot", experiment, "--kind", "icicle", "--width", "400", "--height", "150", "-o", "x.png"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`kernprof` and `import line_profiler` of the drop-in distribution, beside line_profiler and without; and LineStats without it."""
+"""`kernprof` and `import line_profiler` of the drop-in distribution, with and without line_profiler installed; and LineStats
+without line_profiler."""
 
 import os
 import pickle
@@ -66,7 +67,7 @@ def test_without_line_profiler(bare, tmp_path):  # noqa: F811
     (tmp_path / "explicit.py").write_text("from line_profiler import profile\n@profile\ndef f():\n    return 1\nprint(f())\n")
     assert out(tmp_path, python, "explicit.py") == "1\n"
     assert "Function: f at line 2\n" in out(tmp_path, python, "-m", "kernprof", "-lv", "explicit.py")
-    # the real one comes later and is found first, by our own script too
+    # when the real kernprof is installed later, it is found first, also by the drop-in's script
     (site / "kernprof.py").write_text("def main():\n    print('real')\n", encoding="utf-8")
     assert out(tmp_path, python.parent / "kernprof") == "real\n"
     assert pip(python, "uninstall", "-y", "spartito-dropin").returncode == 0
@@ -132,7 +133,7 @@ fib(10)
 
 
 def alone(place, source, *words, **variables):
-    """A program that imports line_profiler of the drop-in, started by nothing of ours."""
+    """Runs a program that imports line_profiler of the drop-in, without a command of Spartito."""
     (place / "script.py").write_text(source, encoding="utf-8")
     env = {**clean(), "PYTHONPATH": str(DROPIN), **variables}
     done = subprocess.run([sys.executable, "script.py", *words], cwd=place, capture_output=True, encoding="utf-8", env=env)
@@ -149,13 +150,13 @@ def alone(place, source, *words, **variables):
     ],
 )
 def test_explicit_profile_writes_when_the_program_ends(tmp_path, words, variables, source):
-    said = alone(tmp_path, source, *words, **variables)
+    output = alone(tmp_path, source, *words, **variables)
     first = source[: source.index("@profile")].count("\n") + 1
     stats = load_stats(tmp_path / "profile_output.lprof")
     hits = {key[2]: {line: n for line, n, _ in lines} for key, lines in stats.timings.items()}
     assert hits == {"fib": {first + 2: 1, first + 3: 11, first + 4: 10, first + 5: 1}}
     assert "a, b = b, a + b" in (tmp_path / "profile_output.txt").read_text()
-    assert len(list(tmp_path.glob("profile_output*"))) == 3 and "Wrote profile results to profile_output.txt\n" in said
+    assert len(list(tmp_path.glob("profile_output*"))) == 3 and "Wrote profile results to profile_output.txt\n" in output
 
 
 
@@ -334,13 +335,14 @@ stripzeros = "yes"
         pytest.importorskip("tomli")
     variables = {"LINE_PROFILER_RC": str(tmp_path / "rc.toml")}
     assert alone(tmp_path, EXPLICIT, LINE_PROFILE="1", **variables) == ""
-    said = alone(tmp_path, EXPLICIT, PROFILE="1", **variables)
+    output = alone(tmp_path, EXPLICIT, PROFILE="1", **variables)
     assert sorted(path.name for path in tmp_path.glob("mine*")) == ["mine.lprof", "mine.txt"]
-    assert "Function: fib at line" in said and " - fib\n" not in said
+    assert "Function: fib at line" in output and " - fib\n" not in output
 
 
 def test_functions_that_did_not_run(tmp_path):
-    """Of the script and of modules that -p names, and what --prof-imports adds for them; read by line_profiler."""
+    """Functions that did not run, in the script, in modules named by -p, and in modules added by --prof-imports, as line_profiler
+    reads them."""
     (tmp_path / "mod.py").write_text("from other import helper\nimport other\ndef ran(): return helper()\ndef idle(): pass\n")
     (tmp_path / "other.py").write_text("def helper():\n    return 1\ndef never(): pass\n")
     (tmp_path / "script.py").write_text("""
@@ -397,14 +399,14 @@ for error in "SystemExit(0)", "ValueError(1)":
 
 def test_magics_of_ipython(tmp_path):
     pytest.importorskip("IPython")
-    said = alone(tmp_path, MAGICS, IPYTHONDIR=str(tmp_path / "ipython"))
-    assert "*** SystemExit exception caught in code being profiled.\nended SystemExit(0)\n" in said
-    assert "raised ValueError(1)\n" in said
+    output = alone(tmp_path, MAGICS, IPYTHONDIR=str(tmp_path / "ipython"))
+    assert "*** SystemExit exception caught in code being profiled.\nended SystemExit(0)\n" in output
+    assert "raised ValueError(1)\n" in output
     assert "Timer unit: 0.001 s\n" in (tmp_path / "t.txt").read_text() and "calendar.py" not in (tmp_path / "t.txt").read_text()
-    assert "return 2**20" in said and "z = Test().test()" in said
+    assert "return 2**20" in output and "z = Test().test()" in output
     assert load_stats(tmp_path / "d.lprof").timings
 
 
 def test_versions_agree(tmp_path):
-    said = [out(tmp_path, sys.executable, DROPIN / name, "--version") for name in ("kernprof", "line_profiler")]
-    assert said[0] == said[1] != ""
+    versions = [out(tmp_path, sys.executable, DROPIN / name, "--version") for name in ("kernprof", "line_profiler")]
+    assert versions[0] == versions[1] != ""

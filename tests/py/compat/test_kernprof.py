@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito-kernprof`: the files, the messages, the status and the program's world as kernprof has them."""
+"""`spartito-kernprof`: its files, messages, exit status and the program's environment equal kernprof's."""
 
 import json
 import os
@@ -58,7 +58,7 @@ PRINTED = "['a', '-l'] 90 3 9 [1, 2]\n"
 
 
 class Stats:
-    """Stands for LineStats, so that no line_profiler is needed."""
+    """Replaces LineStats, so that line_profiler is not needed."""
 
 
 class Loader(pickle.Unpickler):
@@ -94,7 +94,7 @@ def place(tmp_path):
 
 
 def left(place):
-    """What lies there now, hidden files too."""
+    """Names of the files there, hidden ones included."""
     return sorted(p.name for p in place.iterdir())
 
 
@@ -112,7 +112,7 @@ def test_lines_of_what_is_decorated(place):
 def test_the_same_hits_as_kernprof(place):
     pytest.importorskip("line_profiler")
     assert kernprof(place, "-l", "-o", "theirs", "script.py", module="kernprof").returncode == 0
-    # before Python 3.11 code objects do not know their class
+    # before Python 3.11 code objects do not contain the name of their class
     bare = {name.rpartition(".")[2]: lines for name, lines in HITS.items()}
     assert hits(place / "theirs") == (HITS if sys.version_info >= (3, 11) else bare)
 
@@ -220,7 +220,7 @@ def test_processes_of_the_program_have_profile_too(place):
     assert hits(place / "pool.py.lprof") == {"f": {4: 11}}
 
 
-def test_nothing_decorated_is_said(place):
+def test_nothing_decorated_is_reported(place):
     (place / "bare.py").write_text("def f(): pass\nf()\n", encoding="utf-8")
     done = kernprof(place, "-l", "bare.py")
     assert done.returncode == 0
@@ -234,7 +234,7 @@ def importable(name):
     return subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0
 
 
-def test_a_profile_of_its_own_is_said_and_nothing_lost(place):
+def test_a_separate_profile_is_reported_and_nothing_lost(place):
     (place / "own.py").write_text(
         "def profile(f):\n    return f\n\n\n@profile\ndef f():\n    return 1\n\n\nprint(f())\n", encoding="utf-8"
     )
@@ -332,14 +332,14 @@ def test_scripts_on_path_and_what_is_not_there(place):
     (place / "bin/tool").write_text("print('found')\n", encoding="utf-8")
     done = kernprof(place, "-q", "tool", env={"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"})
     assert (done.returncode, done.stdout) == (0, "found\n") and (place / "tool.prof").exists()
-    for words, said in (
+    for words, message in (
         (["nothing.py"], "kernprof: Could not find script 'nothing.py'"),
         (["-m", "nothing"], "kernprof: Could not find module `nothing`"),
         (["-s", "nothing.py", "script.py"], "kernprof: Could not find script 'nothing.py'"),
         (["-o", "/nonexistent/x", "script.py"], "kernprof: /nonexistent/x cannot be written: No such file or directory"),
     ):
         done = kernprof(place, *words)
-        assert (done.returncode, done.stderr, done.stdout) == (1, said + "\n", ""), words
+        assert (done.returncode, done.stderr, done.stdout) == (1, message + "\n", ""), words
     done = kernprof(place)
     assert done.returncode == 2 and done.stderr == "kernprof: no program given: a script, -m module or -c code\n"
 
@@ -356,8 +356,8 @@ def test_an_output_that_cannot_be_written_keeps_what_was_recorded(place):
     assert hits(place / "saved") == HITS
 
 
-def test_who_reads_what_is_printed_has_gone(place):
-    """`kernprof -lv quiet.py | head -1`: the file is written, nothing is left beside it, and nothing is said."""
+def test_reader_of_the_output_has_ended(place):
+    """`kernprof -lv quiet.py | head -1`: the results file is complete, and nothing else is written or printed."""
     (place / "quiet.py").write_text("@profile\ndef f():\n    return 1\nf()\n", encoding="utf-8")
     reading, writing = os.pipe()
     os.close(reading)
@@ -390,7 +390,7 @@ def test_help_and_version(place):
 
 
 def test_directories_are_named_by_p(place):
-    """One that can be imported as a package, one that cannot, and what is in them."""
+    """-p with a directory that is a package, with one that is not, and their modules."""
     (place / "pkg").mkdir()
     (place / "pkg/__init__.py").write_text("")
     (place / "pkg/mod.py").write_text("def one():\n    return 1\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Omnitrace's filters: the order in which they are asked, functions that are left out with all that they call, and
-another filter while the program runs."""
+"""Omnitrace's filters: their order, functions that are left out together with their callees, and a filter that changes while the
+program runs."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ PROGRAM = """\
 
 
 def tree(path, source, *, filter="", **settings):
-    """Runs source under a measurement as Omnitrace's; (depth, name, visits) of each call path."""
+    """Measures source with Omnitrace's settings; returns (depth, name, visits) of each call path."""
     from spartito._analyse import Model
 
     (path / "program.py").write_text(textwrap.dedent(source))
@@ -75,7 +75,7 @@ ONLY = {"include_modules": [r"program\.py$"], "exclude_modules": ["."]}
 
 def test_built_in_exclusions_skip_the_frame_only(tmp_path):
     rows = tree(tmp_path, PROGRAM, filter=filter_of(**ONLY))
-    # neither the module's own frame nor the lambda, but what they call
+    # neither the module's frame nor the lambda, but their callees
     assert (0, "main", 1) in rows
     main = [row for row in rows if row[0] == 1]
     assert main == [(1, "Grid.smooth", 1), (1, "hidden", 1), (1, "leaf", 1)]
@@ -102,12 +102,12 @@ def test_the_same_with_trace_metrics_and_functions_of_c(tmp_path):
     ("lists", "found"),
     [
         ({"restrict_functions": ["^s"]}, {"Grid.smooth", "step"}),
-        # what restrict keeps nothing else takes away
+        # what restrict keeps, no other filter removes
         ({"restrict_functions": ["leaf"], "exclude_functions": ["leaf"], "exclude_modules": ["program"]}, {"leaf"}),
-        # functions match by their bare names
+        # functions match by their names without class
         ({"restrict_functions": ["^smooth$"]}, {"Grid.smooth"}),
         ({"restrict_functions": [r"Grid\."]}, set()),
-        # include comes before exclude, and before all that is about files
+        # include precedes exclude, and all filters of files
         ({"include_functions": ["^leaf$"], "exclude_functions": ["leaf", "main"], "exclude_modules": ["."]}, set()),
         ({"include_functions": ["leaf"], "exclude_modules": ["program"]}, {"leaf"}),
         ({"include_functions": ["leaf"], "restrict_modules": ["nothing"]}, {"leaf"}),

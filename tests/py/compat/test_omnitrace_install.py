@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where `import omnitrace` and `omnitrace-python` come from: the distribution, a measured run without it, and the real package
-where it is there."""
+"""The origin of `import omnitrace` and `omnitrace-python`: the drop-in distribution, a measured run without it, or an installed
+omnitrace."""
 
 import importlib.util
 import os
@@ -23,7 +23,7 @@ def backend():
 
 @pytest.fixture
 def paths(tmp_path, monkeypatch, backend):
-    """A place for modules and one for commands, as the backend asks for them."""
+    """Directories for modules and for commands, as the build backend sees them."""
     for name in ("site", "bin"):
         (tmp_path / name).mkdir()
     monkeypatch.setattr(backend.sysconfig, "get_path", lambda name: str(tmp_path / ("bin" if name == "scripts" else "site")))
@@ -36,7 +36,7 @@ def test_the_wheel_has_the_module_and_the_command(paths, backend):
         script = wheel.read("spartito_dropin-0.1.0.data/scripts/omnitrace-python").decode()
     assert {f"spartito_dropin/omnitrace/{name}.py" for name in ("__init__", "__main__", "profiler", "user")} < set(names)
     assert script.startswith("#!python\n")
-    # what pip makes of it is the command
+    # pip writes the interpreter into the first line
     (paths / "bin/omnitrace-python").write_text(script.replace("#!python", f"#!{sys.executable}"))
     os.chmod(paths / "bin/omnitrace-python", 0o755)
     program(paths, "import sys\ndef f(): pass\nf()\nsys.exit(4)\n")
@@ -44,7 +44,7 @@ def test_the_wheel_has_the_module_and_the_command(paths, backend):
     done = subprocess.run(words, cwd=paths, env=environment(OMNITRACE_PROFILE="on"), capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (4, "", "")
     assert list(paths.glob("omnitrace-program-output/*/wall_clock.txt"))
-    # one of its own is replaced, another's is not
+    # the backend replaces a script of the drop-in, but not one of another package
     assert backend.real_scripts(str(paths / "bin")) == []
 
 
@@ -55,9 +55,9 @@ def test_beside_the_real_one_nothing_is_installed(paths, backend, what):
     with pytest.raises(SystemExit) as e:
         backend.build_wheel(str(paths))
     kind = "module omnitrace" if what.startswith("site") else "command omnitrace-python"
-    said = str(e.value)
-    assert f"the {kind} of another package is installed in {paths / what.split('/')[0]} and stays in use" in said
-    assert "pip uninstall omnitrace)" in said and "scorep" not in said
+    message = str(e.value)
+    assert f"the {kind} of another package is installed in {paths / what.split('/')[0]} and stays in use" in message
+    assert "pip uninstall omnitrace)" in message and "scorep" not in message
     assert not list(paths.glob("*.whl"))
 
 

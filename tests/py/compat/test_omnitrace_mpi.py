@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks of MPI under `python -m omnitrace`: one directory and one table for all of them, and the status of the job."""
+"""MPI ranks under `python -m omnitrace`: one directory and one table for all of them, and the status of the job."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ def test_ranks_share_directory_and_table(tmp_path, kind):
     found = [row for row in rows(tmp_path) if not row[0].startswith("MPI_")]
     assert found == [("shared", 1, 0), ("shared", 1, 0), ("alone", 1, 0), ("|_shared", 1, 1)]
     assert ("MPI_Barrier", 1, 0) in rows(tmp_path)
-    # the file by which the ranks agreed upon a name is gone
+    # the file by which the ranks agreed on a name is removed
     assert [p.name for p in (tmp_path / "omnitrace-program-output").iterdir()] == [output(tmp_path).name]
-    # one launcher says what was written
+    # one launcher prints the list of written files
     assert done.stderr.count("trip_count.txt") == 1

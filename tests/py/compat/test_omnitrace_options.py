@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The command line of `python -m omnitrace`: how it is read, and what is wrong with it."""
+"""The command line of `python -m omnitrace`: how it is parsed, and its error messages."""
 
 import subprocess
 import sys
@@ -64,12 +64,12 @@ def test_words_that_hang_together():
     asked = parse(["-bv-1", "--label", "--", "s.py"])
     assert asked.builtin and asked.verbosity == -1 and not asked.config.include_args
     assert parse(["-v", "-2", "--", "s.py"]).verbosity == -2
-    # a name may be cut short where it is clear
+    # an option's name may be abbreviated where it is unique
     assert parse(["--trace", "--", "s.py"]).config.trace_c
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("-b s.py", "options end at `--`, which is missing"),
         ("", "there is no script to run"),
@@ -92,10 +92,10 @@ def test_words_that_hang_together():
         ("--function -- s.py", "--function may mean"),
     ],
 )
-def test_what_is_refused(words, said):
+def test_what_is_refused(words, message):
     with pytest.raises(Refused, match=".") as e:
         parse(words.split())
-    assert said in str(e.value) and "\n" not in str(e.value) and e.value.status == 2
+    assert message in str(e.value) and "\n" not in str(e.value) and e.value.status == 2
 
 
 def test_refused_in_one_line_and_nothing_is_made(tmp_path):
@@ -125,7 +125,7 @@ def test_scripts_are_found_in_path(tmp_path, monkeypatch):
 
 
 def test_nobody_needs_more_than_the_interpreter(tmp_path):
-    """The launcher is paid for by every measured program."""
+    """The launcher imports few modules, as its start-up time adds to each measured program."""
     code = "import sys; import spartito.compat.omnitrace.command; print(sorted(m for m in sys.modules if m in HEAVY))"
     heavy = "HEAVY = 'typing re json argparse subprocess inspect rich'.split();"
     done = subprocess.run([sys.executable, "-S", "-c", heavy + "sys = __import__('sys'); sys.path[:0] = " + repr(sys.path) + ";"

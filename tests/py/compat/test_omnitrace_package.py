@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The package omnitrace in a program's code: profile, noprofile, config, user, and the builtins of -b; what the program itself
-sees of it."""
+"""The package omnitrace in a program: profile, noprofile, config, user, the builtins of -b, and its effects on the program."""
 
 import sys
 
@@ -8,18 +7,19 @@ import pytest
 from omnitrace_helpers import COUNTS, measured, output, outputs, program, rows, run, started
 
 
-def own(path, source, status=0, said="", lines=0, env=None):
-    """Runs source by itself; the rows of the table of counts."""
+def run_alone(path, source, status=0, message="", lines=0, env=None):
+    """Runs source without `python -m omnitrace`; returns the rows of the table of counts. Messages besides the list of files:
+    `lines` lines that contain `message`."""
     name = program(path, source)
     done = started(path, name, env={**COUNTS, **(env or {})})
     other = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote ")]
     assert done.returncode == status, done.stdout + done.stderr
-    assert len(other) == lines and said in "\n".join(other), done.stderr
+    assert len(other) == lines and message in "\n".join(other), done.stderr
     return rows(path)
 
 
 def test_nothing_is_recorded_before_and_after(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         import omnitrace
         def f(): g()
         def g(): pass
@@ -37,12 +37,12 @@ def test_nothing_is_recorded_before_and_after(tmp_path):
             f()
         outer()
     """)  # fmt: skip
-    # outer began before
+    # outer() began before
     assert found == [("f", 2, 0), ("|_g", 2, 1), ("g", 1, 0)]
 
 
 def test_decorated_functions_of_all_kinds(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         import asyncio, inspect, omnitrace
         def leaf(): pass
         @omnitrace.profile()
@@ -74,7 +74,7 @@ def test_decorated_functions_of_all_kinds(tmp_path):
 
 
 def test_profilers_within_each_other_and_conditions(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         import omnitrace
         def a(): pass
         def b(): pass
@@ -94,7 +94,7 @@ def test_profilers_within_each_other_and_conditions(tmp_path):
 
 
 def test_noprofile(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         import omnitrace
         def f(): g()
         def g(): pass
@@ -141,8 +141,8 @@ def test_a_script_with_a_profile_of_its_own(tmp_path, own_name):
     program(tmp_path, own_name + "\n@profile\ndef f(): print('ran')\nf()\n")
     done = run(tmp_path, "-b", "--", "program.py")
     assert (done.returncode, done.stdout) == (0, "ran\n")
-    said = "omnitrace: -b: the script has a name 'profile' of its own, which hides the builtin: what uses it is not recorded"
-    assert done.stderr.splitlines().count(said) == 1
+    message = "omnitrace: -b: the script has a name 'profile' of its own, which hides the builtin: what uses it is not recorded"
+    assert done.stderr.splitlines().count(message) == 1
 
 
 def test_a_script_that_only_helps_itself_without_the_builtin(tmp_path):
@@ -176,16 +176,16 @@ def test_setup_with_builtins_and_what_goes_wrong_in_it(tmp_path):
     program(tmp_path, "1 / 0\n", "prepare.py")
     done = run(tmp_path, "-s", "prepare.py", "--", program(tmp_path, "print('ran')"))
     assert done.returncode == 1 and done.stdout == ""
-    said = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote")]
-    first, second, *_, last = said
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote")]
+    first, second, *_, last = messages
     assert first == "Traceback (most recent call last):" and "prepare.py\", line 1, in <module>" in second, done.stderr
-    assert last == "ZeroDivisionError: division by zero" and not any("spartito" in line for line in said)
+    assert last == "ZeroDivisionError: division by zero" and not any("spartito" in line for line in messages)
     program(tmp_path, "raise SystemExit(7)\n", "prepare.py")
     assert run(tmp_path, "-s", "prepare.py", "--", "program.py").returncode == 7
 
 
 def test_tracebacks_are_those_of_the_program(tmp_path):
-    """But for the decorator's own frame before Python 3.11."""
+    """Tracebacks are the same as without omnitrace, except for the decorator's frame before Python 3.11."""
     code = """\
         @profile
         def f(n): return g(n)
@@ -202,19 +202,19 @@ def test_tracebacks_are_those_of_the_program(tmp_path):
     done = run(tmp_path, "-b", "--", program(tmp_path, code))
     assert done.returncode == 1 and done.stdout == "1\n"
     names = [line.rpartition(" in ")[2] for line in done.stderr.splitlines() if line.startswith("  File ")]
-    own = [name for name in names if name != "call"]
-    assert [name.rpartition(".")[2] for name in own] == ["<module>", "m", "f", "g", "h"]
-    assert own == names or sys.version_info < (3, 11), done.stderr
+    inner = [name for name in names if name != "call"]
+    assert [name.rpartition(".")[2] for name in inner] == ["<module>", "m", "f", "g", "h"]
+    assert inner == names or sys.version_info < (3, 11), done.stderr
     assert rows(tmp_path)[0] == ("m", 2, 0)
 
 
-def test_nothing_decorated_is_said(tmp_path):
-    said = "omnitrace: -b: no function was recorded: none that ran is decorated with @profile"
-    assert measured(tmp_path, "def f(): pass\nf()\n", "-b", said=said, lines=1) == []
+def test_nothing_decorated_is_reported(tmp_path):
+    message = "omnitrace: -b: no function was recorded: none that ran is decorated with @profile"
+    assert measured(tmp_path, "def f(): pass\nf()\n", "-b", message=message, lines=1) == []
 
 
 def test_children_of_fork_stay_silent(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         import os
         import omnitrace
         def f(): pass
@@ -233,7 +233,7 @@ def test_children_of_fork_stay_silent(tmp_path):
 
 
 def test_regions(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         from omnitrace import user, profile
         def f(): pass
         @user.region("decorated")
@@ -269,7 +269,7 @@ def test_regions(tmp_path):
 
 
 def test_initialize_and_finalize(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         import os, omnitrace
         from omnitrace import user
         assert not omnitrace.is_initialized()
@@ -292,7 +292,7 @@ def test_initialize_and_finalize(tmp_path):
 
 
 def test_config(tmp_path):
-    found = own(tmp_path, """\
+    found = run_alone(tmp_path, """\
         from omnitrace.profiler import config, Config
         import omnitrace
         assert config is omnitrace.config and config is Config
@@ -319,7 +319,7 @@ def test_config(tmp_path):
             config.include_line = True
             f(3)
         config.include_internal = True
-    """, said="config.include_internal has no effect here", lines=1)  # fmt: skip
+    """, message="config.include_internal has no effect here", lines=1)  # fmt: skip
     assert found == [("f", 1, 0), ("|_g", 1, 1), ("f(n=2)", 1, 0), ("f(n=3):16", 1, 0)]
 
 
@@ -334,8 +334,8 @@ def test_config_is_that_of_the_command_line(tmp_path):
         config.restrict_functions += ["^g$"]
         f(2)
     """
-    said = "omnitrace: -F has no effect without --label file"
-    found = measured(tmp_path, code, "--label", "args", "-F", "-R", "^f$", "-v", "-1", said=said, lines=1)
+    message = "omnitrace: -F has no effect without --label file"
+    found = measured(tmp_path, code, "--label", "args", "-F", "-R", "^f$", "-v", "-1", message=message, lines=1)
     assert found == [("f(n=1)", 1, 0), ("f(n=2)", 1, 0), ("|_g(n=2)", 1, 1)]
 
 
@@ -357,7 +357,7 @@ def test_modules_and_code(tmp_path):
     done = run(tmp_path, "-v", "-1", "--", "-m", "mod", "x")
     assert (done.returncode, done.stdout, done.stderr) == (0, "['x']\n", "")
     assert output(tmp_path).parent.name == "omnitrace-mod-output"
-    # before 3.11 functions of runpy are Python's like any other
+    # before Python 3.11 functions of runpy are recorded as any other
     assert [count for label, count, _ in rows(tmp_path) if label.strip().removeprefix("|_") == "f"] == [1]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of Omnitrace's manual, and the tables that it shows for them, byte for byte; labels; functions of C."""
+"""The programs of Omnitrace's manual give the tables shown there, byte for byte; labels; C functions."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def text(path):
 
 
 def golden(name):
-    """Without the blanks at the begin of the lines, and the end of the last line."""
+    """Without indentation and the end of the last line."""
     return textwrap.dedent((GOLDEN / f"{name}.txt").read_text()).rstrip("\n")
 
 
@@ -151,7 +151,7 @@ def test_functions_of_c_under_their_own_names(tmp_path):
     program(tmp_path, code)
     assert run(tmp_path, "--trace-c", "-MR", r"program\.py$", "--", "program.py").returncode == 0
     found = rows(tmp_path)
-    # what raises ends, too: g is not called by f
+    # a C function that raises has an end, too: g is not below f
     names = [(label.strip().removeprefix("|_"), count, depth) for label, count, depth in found]
     assert ("f", 1, 0) in names and ("g", 1, 0) in names
     assert ("sqrt", 3, 1) in names and ("sqrt", 1, 1) in names and ("upper", 1, 1) in names

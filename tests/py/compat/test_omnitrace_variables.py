@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The variables OMNITRACE_* and configuration files: how they are read, what they choose, and what is wrong with them."""
+"""The variables OMNITRACE_* and configuration files: how they are read, their effects, and error messages."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def test_json(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("# x\n\nOMNITRACE_PROFILE on\n", 3, "'OMNITRACE_PROFILE on' is not of the form NAME = VALUE"),
         ("OMNITRACE_PROFILE = on\nOMNITRACE_TRACE = $OFF\n", 2, "the variable $OFF has no value here"),
@@ -66,13 +66,13 @@ def test_json(tmp_path):
         ("<?xml version='1.0'?>\n", 1, "XML is not read here"),
     ],
 )
-def test_unreadable_configuration_files_are_named_with_the_line(tmp_path, text, line, said):
+def test_unreadable_configuration_files_are_named_with_the_line(tmp_path, text, line, message):
     program(tmp_path, "print('ran')")
     (tmp_path / "my.cfg").write_bytes(text.encode("utf-8", "surrogateescape"))
     done = run(tmp_path, "-c", "my.cfg", "--", "program.py")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"omnitrace: configuration file my.cfg, line {line}: "), done.stderr
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert not outputs(tmp_path)
 
 
@@ -83,7 +83,7 @@ def test_a_configuration_file_that_is_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("PROFILE", "perhaps", "is neither true"),
         ("MAX_DEPTH", "-1", "is not a whole number"),
@@ -94,11 +94,11 @@ def test_a_configuration_file_that_is_not_there(tmp_path):
         ("TIME_FORMAT", "../%F", "names no directory"),
     ],
 )
-def test_values_that_cannot_be_read(tmp_path, name, value, said):
+def test_values_that_cannot_be_read(tmp_path, name, value, message):
     program(tmp_path, "print('ran')")
     done = run(tmp_path, "program.py", env={"OMNITRACE_" + name: value})
     assert (done.returncode, done.stdout) == (1, "") and done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"omnitrace: OMNITRACE_{name}: ") and said in done.stderr
+    assert done.stderr.startswith(f"omnitrace: OMNITRACE_{name}: ") and message in done.stderr
     assert not outputs(tmp_path)
 
 
@@ -131,7 +131,7 @@ def notes(**words):
     return Variables({"OMNITRACE_" + name: value for name, value in words.items()}).notes
 
 
-def test_what_cannot_be_had_is_said_in_one_line_each():
+def test_each_setting_without_effect_is_reported_in_one_line():
     (line,) = notes(USE_SAMPLING="on", SAMPLING_FREQ="100")
     assert line.startswith("OMNITRACE_USE_SAMPLING: nothing is sampled here")
     (line,) = notes(SAMPLING_FREQ="100")
@@ -144,7 +144,7 @@ def test_what_cannot_be_had_is_said_in_one_line_each():
     assert line.startswith("OMNITRACE_MEMORY_UNITS has no effect here")
     (line,) = notes(PROFIL="on")
     assert line == "OMNITRACE_PROFIL is no variable of Omnitrace and has no effect; did you mean OMNITRACE_PROFILE?"
-    # what is off asks for nothing
+    # settings that are off have no effect
     assert notes(USE_ROCTRACER="OFF", USE_SAMPLING="0") == []
 
 
@@ -161,10 +161,10 @@ def test_output_directory_and_names(tmp_path):
     (out,) = outputs(tmp_path)
     assert re.fullmatch(r"omnitrace-program-output/\d{4}-\d\d-\d\d_\d\d\.\d\d", str(out.relative_to(tmp_path)))
     assert {p.name for p in out.iterdir()} == {"trip_count.txt", "trip_count.json", "metadata.json", "spartito"}
-    told = json.loads((out / "metadata.json").read_text())["omnitrace"]["metadata"]
-    assert told["settings"]["OMNITRACE_TIMEMORY_COMPONENTS"] == "trip_count"
-    assert told["command_line"][-1] == "program.py" and told["experiment"] == "spartito"
-    assert sorted(told["output"]) == ["metadata.json", "trip_count.json", "trip_count.txt"]
+    metadata = json.loads((out / "metadata.json").read_text())["omnitrace"]["metadata"]
+    assert metadata["settings"]["OMNITRACE_TIMEMORY_COMPONENTS"] == "trip_count"
+    assert metadata["command_line"][-1] == "program.py" and metadata["experiment"] == "spartito"
+    assert sorted(metadata["output"]) == ["metadata.json", "trip_count.json", "trip_count.txt"]
     assert json.loads((out / "trip_count.json").read_text())["timemory"]
 
 
@@ -177,7 +177,7 @@ def test_names_as_variables_have_them(tmp_path):
     assert out == tmp_path / "all/program"
     names = {re.sub(r"\d+", "N", p.name) for p in out.iterdir()}
     assert names == {"my-trip_count-N.txt", "my-metadata-N.json", "spartito"}
-    # again: the experiment is kept, the results are written anew
+    # in a second run the experiment is kept, and the results are replaced
     env["OMNITRACE_USE_PID"] = "off"
     for _ in range(2):
         assert run(tmp_path, "program.py", env=env).returncode == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`python -m scorep`: its options, and that the program it runs is the plain one."""
+"""`python -m scorep`: its options, and that the program runs unchanged."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def test_no_script(tmp_path, words):
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("--foo", "unknown option --foo"),
         ("--foo=3", "unknown option --foo=3"),
@@ -42,12 +42,12 @@ def test_no_script(tmp_path, words):
         ("--help=1", "unknown option --help=1"),
     ],
 )
-def test_wrong_options_name_the_option_and_start_nothing(tmp_path, word, said):
+def test_wrong_options_name_the_option_and_start_nothing(tmp_path, word, message):
     program(tmp_path, "print('ran')")
     done = run(tmp_path, word, "program.py")
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("scorep: ") and done.stderr.count("\n") == 1
-    assert word.split("=")[0] in done.stderr and said in done.stderr
+    assert word.split("=")[0] in done.stderr and message in done.stderr
     assert not results(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_exit_status_signal_and_traceback(tmp_path):
     assert run(tmp_path, "killed.py").returncode == -signal.SIGTERM
     plain = subprocess.run([sys.executable, "raises.py"], cwd=tmp_path, capture_output=True, text=True)
     done = run(tmp_path, "raises.py")
-    # there an OSError of the program is taken for a script that cannot be opened
+    # Score-P's bindings take an OSError of the program for a script that cannot be opened; Spartito does not
     assert (done.returncode, done.stderr) == (1, plain.stderr)
     assert len(results(tmp_path)) == 3
     assert all((p / "profile.cubex").exists() for p in results(tmp_path))

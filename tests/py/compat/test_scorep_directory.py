@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiment directory of `python -m scorep`: its name, what it holds, and one that is there already."""
+"""The experiment directory of `python -m scorep`: its name, its contents, and an existing one."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def has_otf2():
 def test_default_name_and_pair_of_variables(tmp_path):
     experiment = measured(tmp_path, PROGRAM)
     assert re.fullmatch(r"scorep-\d{8}_\d{4}_\d+", experiment.name)
-    # profiling true, tracing false
+    # the defaults: profiling on, tracing off
     assert set(os.listdir(experiment)) == OWN | {"profile.cubex"}
     assert visits(experiment)["__main__:f"] == 1
     known = json.loads((experiment / "experiment.json").read_text())
@@ -102,7 +102,7 @@ def test_directory_that_cannot_be_made(tmp_path, name):
     assert os.listdir(tmp_path) == ["program.py"]
 
 
-# as ranks do that begin to use MPI: who has ended waits for others for a few seconds only
+# All ranks meet, as when they begin to use MPI: a launcher whose rank has ended waits only a few seconds for others.
 MEET = """\
 import os, time
 open(os.path.join(os.environ["MEETING"], os.environ["OMPI_COMM_WORLD_RANK"]), "w").close()
@@ -111,7 +111,7 @@ while len(os.listdir(os.environ["MEETING"])) < int(os.environ["OMPI_COMM_WORLD_S
 
 
 def start_ranks(tmp_path, *words, size=3, name="x"):
-    """As mpiexec of Open MPI would, which need not be there."""
+    """Starts ranks with the environment of Open MPI's mpiexec, which need not be installed."""
     started = []
     meeting = tempfile.mkdtemp(dir=tmp_path.parent)
     for rank in range(size):
@@ -120,8 +120,8 @@ def start_ranks(tmp_path, *words, size=3, name="x"):
         env["MEETING"] = meeting
         command = [sys.executable, *words, "program.py"]
         started.append(subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True))
-    said = "".join(p.communicate(timeout=120)[1] for p in started)
-    return [p.returncode for p in started], said
+    message = "".join(p.communicate(timeout=120)[1] for p in started)
+    return [p.returncode for p in started], message
 
 
 @pytest.mark.parametrize("words", [["-m", "scorep", "--mpp=mpi"], ["-m", "scorep", "--mpp=none"], []])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Filter files of Score-P: how they are read, what is wrong with them, and that they leave out what they name."""
+"""Score-P's filter files: how they are read, their error messages, and the functions that they leave out."""
 
 import pytest
 from scorep_helpers import measured, program, results, run, visits
@@ -42,7 +42,7 @@ def test_module_re_is_no_regular_expression(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("\nEXCLUDE *\n", 2, "'EXCLUDE' where SCOREP_REGION_NAMES_BEGIN"),
         ("SCOREP_REGION_NAME_BEGIN\n", 1, "'SCOREP_REGION_NAME_BEGIN' where"),
@@ -56,13 +56,13 @@ def test_module_re_is_no_regular_expression(tmp_path):
         ("# x\n\0\n", 2, "NUL"),
     ],
 )
-def test_malformed_files(tmp_path, text, line, said):
+def test_malformed_files(tmp_path, text, line, message):
     program(tmp_path, "print('ran')")
     (tmp_path / "my.filter").write_text(text)
     done = run(tmp_path, "program.py", env={"SCOREP_FILTERING_FILE": "my.filter"})
     assert done.returncode != 0 and done.stdout == ""
     assert done.stderr.startswith(f"scorep: filter file my.filter, line {line}: ") and done.stderr.count("\n") == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert not results(tmp_path)
 
 
@@ -92,7 +92,7 @@ SCOREP_FILE_NAMES_END
     found = visits(measured(tmp_path, PROGRAM, env=env))
     assert found["__main__.Grid:rough"] == 3 and found["__main__:step"] == 6
     assert "__main__.Grid:smooth" not in found and "part:helper" not in found
-    # a name that is included does not bring back what the files leave out
+    # an included name does not bring back functions of an excluded file
     (tmp_path / "f").write_text(text.replace("SCOREP_REGION_NAMES_END", "INCLUDE part:helper\nSCOREP_REGION_NAMES_END"))
     assert "part:helper" not in visits(measured(tmp_path, PROGRAM, env=env))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the program does itself: scorep.register() without `python -m scorep`, force_finalize(), the instrumenter file."""
+"""scorep.register() without `python -m scorep`, force_finalize(), and the instrumenter file."""
 
 import os
 import subprocess
@@ -138,8 +138,8 @@ def test_exit_handler_first_again(tmp_path, again):
         atexit.register(ends)
         {again}
     """
-    said = plain(tmp_path, source, SCOREP_EXPERIMENT_DIRECTORY="x")
-    assert ("profile.cubex" in said) == bool(again)
+    output = plain(tmp_path, source, SCOREP_EXPERIMENT_DIRECTORY="x")
+    assert ("profile.cubex" in output) == bool(again)
     assert (tmp_path / "x/profile.cubex").exists()
 
 
@@ -180,7 +180,7 @@ def test_instrumenter_file(tmp_path, option, how):
     done = run(tmp_path, option, "--instrumenter-file=instrumenter.py", *words)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     found = visits(results(tmp_path)[0])
-    assert found.pop("posixpath:join") == 1  # imported functions too
+    assert found.pop("posixpath:join") == 1  # imported functions, too
     functions = {name for name in found if ":" in name}
     assert functions == {"module:function_to_instrument", "module_to_instrument:one"}
 
@@ -192,7 +192,7 @@ def test_instrumenter_file_with_functions_recorded_anyway(tmp_path):
     found = visits(measured(tmp_path, SCRIPT, "--instrumenter-file=instrumenter.py"))
     for name in ("module:function_to_instrument", "module:other", "module_to_instrument:one", "module_to_instrument.Two:method"):
         assert found[name] == 1
-    # not what the instrumenter file itself does
+    # functions of the instrumenter file are not recorded
     assert not [name for name in found if name.endswith((":mine", ":instrument_module")) or "instrumenter_file" in name]
 
 
@@ -207,13 +207,13 @@ def test_instrumenter_file_with_the_other_decorators(tmp_path, module):
     assert {n: found.get(n, 0) for n in ("part:f", "part:g")} == dict.fromkeys(("part:f", "part:g"), int(module == "enable"))
 
 
-@pytest.mark.parametrize(("text", "status", "said"), [("1 / 0\n", 1, "ZeroDivisionError"), ("import sys; sys.exit(5)\n", 5, "")])
-def test_errors_of_the_instrumenter_file_end_the_run(tmp_path, text, status, said):
+@pytest.mark.parametrize(("text", "status", "message"), [("1 / 0\n", 1, "ZeroDivisionError"), ("import sys; sys.exit(5)\n", 5, "")])
+def test_errors_of_the_instrumenter_file_end_the_run(tmp_path, text, status, message):
     program(tmp_path, "print('ran')")
     program(tmp_path, text, "instrumenter.py")
     done = run(tmp_path, "--instrumenter-file=instrumenter.py", "program.py")
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr and ("instrumenter.py" in done.stderr) == bool(said)
+    assert message in done.stderr and ("instrumenter.py" in done.stderr) == bool(message)
 
 
 def test_instrumenter_file_without_a_measurement_and_for_children(tmp_path):
@@ -233,8 +233,8 @@ def test_instrumenter_file_without_a_measurement_and_for_children(tmp_path):
 
 @pytest.mark.parametrize("again", [False, True])
 def test_regions_under_spartito_run(tmp_path, again):
-    """The module's own functions are not the program's: a region lasts beyond region_begin(), and ends with region_end().
-    again: a module of the program that is called scorep is recorded."""
+    """Functions of the module scorep are not recorded; a region lasts from region_begin() to region_end(). again: a module of the
+    program named scorep is recorded."""
     source = """\
         import scorep
         def f(): pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where `import scorep` comes from: the distribution, a measured run without it, and the real package where it is there."""
+"""The origin of `import scorep`: the drop-in distribution, a measured run without it, or an installed scorep."""
 
 import importlib.util
 import os
@@ -26,7 +26,7 @@ def backend():
 
 @pytest.fixture
 def bare(tmp_path):
-    """An interpreter with nothing installed but what the test puts into its site-packages."""
+    """An interpreter with empty site-packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     return tmp_path / "venv/bin/python", tmp_path / "venv/lib" / version / "site-packages"
@@ -78,7 +78,7 @@ def test_pip_installs_and_removes(bare):
     done = pip(python, "install", "--no-index", "--no-deps", DROPIN)
     assert done.returncode == 0, done.stderr
     assert origin(python) == str(site / "spartito_dropin/scorep/__init__.py")
-    # the real one comes later: its files are its own, and it is found first
+    # when the real package is installed later, it has other files and is found first
     add_real(site)
     assert origin(python) == str(site / "scorep/__init__.py")
     assert pip(python, "uninstall", "-y", "spartito-dropin").returncode == 0
@@ -91,9 +91,9 @@ def test_pip_refuses_beside_the_real_package(bare):
     add_real(site)
     done = pip(python, "install", "--no-index", "--no-deps", DROPIN)
     assert done.returncode != 0
-    said = " ".join((done.stdout + done.stderr).split())
-    assert f"the module scorep of another package is installed in {site}" in said
-    assert "pip uninstall scorep" in said and "Nothing was changed" in said
+    message = " ".join((done.stdout + done.stderr).split())
+    assert f"the module scorep of another package is installed in {site}" in message
+    assert "pip uninstall scorep" in message and "Nothing was changed" in message
     assert sorted(os.listdir(site)) == ["scorep"]
     assert (site / "scorep/__init__.py").read_text() == "real = True\n"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scorep.user and scorep.instrumenter: what each records, and that each is a no-op without a measured run."""
+"""scorep.user and scorep.instrumenter: what each one records, and that it does nothing without a measurement."""
 
 import subprocess
 import sys
@@ -71,7 +71,7 @@ def test_regions(tmp_path):
     with cube(experiment) as parser:
         regions = {c.region.name: c.region for c in parser.all_cnodes()}
     assert (regions["user:placed"].mod, regions["user:placed"].begin) == ("/a/file.py", 12)
-    # the place of the others is where the program asks for them, not within this package
+    # the others have the source location of the program's call
     for name, line in (("user:region_name", 3), ("user:by hand", 8), ("user:decorated", 5)):
         assert regions[name].mod.endswith("/program.py"), regions[name].mod
         assert regions[name].begin == line
@@ -91,7 +91,7 @@ def test_decorator_without_a_name(tmp_path, option):
     """
     experiment = measured(tmp_path, source, option)
     found = visits(experiment)
-    # once, not twice, where functions are recorded anyway
+    # once, not twice, when functions are recorded anyway
     assert found["__main__:do_something"] == 2
     method = "__main__.Grid:smooth" if option.endswith("=profile") else "__main__:smooth"
     assert found[method] == 1
@@ -231,7 +231,7 @@ def test_names_of_changes(tmp_path):
     assert found["__main__:fun_calls"] == 2 + 3
     assert {n: v for n, v in found.items() if n.startswith("user_inst")} == {
         "user_instrumenter:my_fun_calls": 1, "user_instrumenter:on": 1}
-    # enable begins the region and then records
+    # enable begins the region first, then recording
     assert any(p[-2:] == ("user_instrumenter:on", "__main__:fun_calls") for p in paths(experiment))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same program under Score-P 8.4 with the bindings 4.5.1 and under Spartito: the call tree, the visits and the parameters of
-its profile, and the records of its trace. The numbers below were read from an experiment of the real one with Python 3.11."""
+"""The same program under Score-P 8.4 with the bindings 4.5.1 and under Spartito has the same call tree, visits, parameters and
+trace records. The expected numbers below come from an experiment of Score-P with Python 3.11."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from foreign import OTF2_PRINT
 from pycubexr import CubexParser
 from scorep_helpers import measured
 
-# a thread that has begun gets the interpreter when the first one waits for that, and not before: else that would not wait
+# A new thread gets the GIL when the first one waits for it, and not before: otherwise the first thread would not wait.
 PROGRAM = """\
 import sys
 import threading
@@ -63,7 +63,7 @@ with scorep.instrumenter.enable("measured"):
     step(3)
 """
 MEASURED = "user_instrumenter:measured"
-# what the program itself calls, of any version of Python: path below the program, visits of the first thread and the second
+# calls of the program, the same in all versions of Python: path below the program, visits in the first and in the second thread
 OWN = """\
 user_instrumenter:measured 1 0
 user_instrumenter:measured/__main__:worker 1 0
@@ -86,7 +86,7 @@ THREADS/threading.Thread:run/__main__:worker/user:sweep/__main__.Grid:smooth 0 1
 THREADS/threading.Thread:run/__main__:worker/user:sweep/__main__.Grid:smooth/__main__:<listcomp> 0 1
 THREADS/threading.Thread:run/__main__:worker/user:sweep/__main__.Grid:smooth/__main__:<listcomp>/__main__:step 0 3
 """
-# what Python 3.11's threads do between these
+# calls in threads of Python 3.11 between those
 LIBRARY = """\
 threading.Thread:__init__ 1 0
 threading.Thread:__init__/threading:current_thread 1 0
@@ -110,7 +110,7 @@ def rows(text, above=""):
     for line in text.splitlines():
         path, first, second = line.rsplit(" ", 2)
         out[above + path] = (int(first), int(second))
-    if sys.version_info >= (3, 12):  # PEP 709: list comprehensions are no functions any more
+    if sys.version_info >= (3, 12):  # PEP 709: list comprehensions are no functions
         listcomp = "/__main__:<listcomp>"
         out = {p.replace(listcomp, ""): v for p, v in out.items() if not p.endswith(listcomp)}
     return out
@@ -124,7 +124,7 @@ def experiment(tmp_path_factory):
 
 
 def profile_of(experiment):
-    """{path below the program: (visits in each thread…)}, {path: parameters}."""
+    """({path below the program: (visits in each thread…)}, {path: parameters})."""
     visits, parameters = {}, {}
     with CubexParser(str(experiment / "profile.cubex")) as cube:
         values = cube.get_metric_values(cube.get_metric_by_name("visits"))
@@ -170,7 +170,7 @@ def test_records_of_the_trace(experiment):
     assert counts["ENTER"] == counts["LEAVE"] and counts["METRIC"] == counts["ENTER"] + counts["LEAVE"]
     if sys.version_info[:2] == (3, 11):
         assert counts["ENTER"] == 47
-    # what was rewound is not in the trace: the second call of step() from the top is the one after enable_recording()
+    # the rewound part is not in the trace: the second call of step() at the top level follows enable_recording()
     assert "thrown away" not in text
     assert text.count('Region: "user:sweep"') == 6
 
@@ -190,7 +190,7 @@ def test_one_metric_value_before_each_enter_and_leave(experiment):
         assert metric[0] == "METRIC" and event[0] in ("ENTER", "LEAVE") and metric[1:3] == event[1:3]
 
 
-# what the launcher of the bindings has imported before the program, and what the program is the first to import
+# modules that the launcher of the bindings imported before the program, and modules that the program imports first
 IMPORTS = """\
 import importlib, threading, tempfile, subprocess, random, scorep
 import decimal_of_mine
@@ -203,9 +203,9 @@ decorated()
 
 
 def test_what_the_launcher_has_imported_is_not_recorded(tmp_path):
-    """The same program under the bindings 4.5.1: its only imports are those below."""
+    """Under the bindings 4.5.1 the same program has only the imports below."""
     (tmp_path / "decimal_of_mine.py").write_text("def late(): pass\nimport atexit\natexit.register(late)\nlate()\n")
-    # the program's own module of a name that the launcher knows, too, stays its own
+    # a module of the program with the name of a standard module is recorded
     (tmp_path / "random.py").write_text("mine = True\n")
     visits, _, _ = profile_of(measured(tmp_path, IMPORTS))
     found = "__main__:<module>/importlib._bootstrap:_find_and_load"
@@ -213,7 +213,7 @@ def test_what_the_launcher_has_imported_is_not_recorded(tmp_path):
     modules = {path.split("/")[-1] for path in visits if path.endswith(":<module>")}
     assert modules == {"__main__:<module>", "random:<module>", "decimal_of_mine:<module>"}
     assert not [path for path in visits if "_frozen_importlib" in path]
-    # neither what a decorator of ours does, nor what comes after the program's last line
+    # neither the code of a decorator of scorep nor calls after the program's last line
     assert {path for path in visits if path.count("/") < 2} - {""} == {
         "__main__:<module>", found, "__main__:<module>/user:marked",
     }  # fmt: skip

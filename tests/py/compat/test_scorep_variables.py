@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The variables SCOREP_*: what each sets, and what is said about one that cannot be read."""
+"""The variables SCOREP_*: their effects, and messages for invalid values."""
 
 import pytest
 from scorep_helpers import configuration, measured, program, results, run
@@ -179,7 +179,7 @@ NO_VARIABLE = " is no variable of Score-P and has no effect"
         ({"SPARTITO_TRACE_MEMROY": "1G"},
          ["the variable SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?"]),
         ({"SPARTITO_XYZZY": "1"}, ["the variable SPARTITO_XYZZY is not known and not used"]),
-        # nothing is asked for, or not from the measurement
+        # settings that are off, or do not concern the measurement
         ({"SCOREP_MEMORY_RECORDING": "off", "SCOREP_PAGE_SIZE": "", "SCOREP_WRAPPER": "off", "SCOREP_ROOT": "/opt/scorep",
           "SCOREP_PYTHON_BINDINGS_INITIALISED": "true", "SPARTITO_TRACE": "0"}, []),
     ],
@@ -190,14 +190,14 @@ def test_what_is_set_in_vain(environment, lines):
     assert Variables(environment).notes == lines
 
 
-def test_variables_in_vain_are_said_once(tmp_path):
+def test_variables_without_effect_are_reported_once(tmp_path):
     env = {"SCOREP_SUBSTRATE_PLUGINS": "x", "SCOREP_ENABLE_TRACE": "1", "SPARTITO_TRACE_MEMROY": "1G"}
-    said = (
+    message = (
         "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n"
         f"scorep: SCOREP_ENABLE_TRACE{NO_VARIABLE}; did you mean SCOREP_ENABLE_TRACING?\n"
         "scorep: the variable SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?\n"
     )
-    measured(tmp_path, "import scorep; scorep.register()", env=env, stderr=said)
+    measured(tmp_path, "import scorep; scorep.register()", env=env, stderr=message)
     program(tmp_path, "import scorep; scorep.register()")
     import subprocess
     import sys
@@ -205,4 +205,4 @@ def test_variables_in_vain_are_said_once(tmp_path):
     from scorep_helpers import environment
 
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment(**env), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, said)
+    assert (done.returncode, done.stderr) == (0, message)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documentation is true: commands of the pages run and print what the pages show, and every command line in a code block
-is one that Spartito takes."""
+"""The documentation is correct: commands in pages print what the pages show, and Spartito accepts each command line in a code
+block."""
 
 import re
 import shlex
@@ -24,7 +24,7 @@ def name(page):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", EXECUTED, ids=name)
 def test_commands_print_what_the_page_shows(page):
-    """Times of a busy machine change some words, so one of three runs must agree; a page that is outdated never does."""
+    """On a busy machine times change some words of the output, so one of three runs must agree. An outdated page never agrees."""
     for _ in range(3):
         done = subprocess.run([sys.executable, TOOL, page], capture_output=True, text=True)
         if done.returncode == 0:
@@ -33,7 +33,7 @@ def test_commands_print_what_the_page_shows(page):
 
 
 def command_lines(page):
-    """Words of each command of Spartito in the indented blocks of a page, and in those of a shell."""
+    """The words of each Spartito command in a page's indented blocks and shell blocks."""
     text = page.read_text()
     shell = [block for block in FENCES.findall(text) if block.startswith(("```sh\n", "```bash\n", "```console"))]
     lines = [line for block in shell for line in block.splitlines()]
@@ -61,7 +61,7 @@ def test_options_of_command_lines_exist(page):
             if word.startswith("--"):
                 assert word.split("=")[0] in {*flags, "--help", "--help-all"}, f"{shlex.join(words)}: no option {word}"
             elif command.foreign and not word.startswith("-"):
-                break  # the program, or the compiler, and its arguments
+                break  # the target program, or the compiler, and its arguments
 
 
 def test_the_page_of_the_api_is_that_of_the_docstrings():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The harness that the tests of notebooks stand on sees what a notebook shows, and sees differences."""
+"""Tests of the notebook tests' harness (helpers/notebook.py): it collects what a notebook shows, and detects differences."""
 
 import pytest
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The structure of the tree: who includes whom, what the hot path may call, how long a file and a function may be."""
+"""The structure of the source tree: which folder includes which, what the hot path may call, and the maximum length of files and
+functions."""
 
 import ast
 import os
@@ -12,13 +13,13 @@ import pytest
 from conftest import ROOT
 
 SRC = ROOT / "src"
-# Only extension modules see Python.h.
+# only extension modules include Python.h
 PYTHON_FOLDERS = ("hook", "analyse")
 PYTHON_FILES = {"sample/control/module.c", "sample/control/run.c", "sample/control/run.h"}
-MOST_SOURCES, MOST_TESTS = 25, 40
+MAX_SOURCES, MAX_TESTS = 25, 40
 SOURCES = sorted([*SRC.rglob("*.[ch]"), *(ROOT / "include").rglob("*.h")])
-# What the files that run for each event may call, beside Spartito's own functions and the interpreter. Nothing here
-# allocates, locks, prints or sets errno for an event; the pthread functions say once for a thread where its C stack ends.
+# Functions that the files of the hot path may call, except Spartito's own and the interpreter's. None of these allocates, locks,
+# prints or sets errno at an event. The pthread functions find the end of the C stack, once for each thread.
 HOT = ("hook/events/evalframe.c", "hook/events/monitoring.c", "hook/events/setprofile.c")
 ALLOWED = re.compile(r"^(sp_\w+|_?Py\w+|_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem(cpy|set|cmp|move)|str(n?cmp|len)|clock_gettime"
                      r"|__stack_chk_fail|pthread_self|pthread_getattr_np|pthread_attr_(getstack|destroy))$")
@@ -27,8 +28,8 @@ LONG_HEADERS = {"src/format/format.h": "the raw format is described in one place
 
 
 def folders():
-    """What each folder of src/ may include beside itself: the table of docs/architecture.md. Names end in .h for one header; a
-    folder's name stands for the headers that lie in it, not for those of folders in it."""
+    """{folder of src/: what it may include besides itself}, from the table of docs/architecture.md. A name with .h is one header;
+    the name of a folder means its headers, without those of its subfolders."""
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `src/([\w/]+)` \|.*\| (.+?) \|$", text, re.MULTILINE)
     return {name: set() if may == "–" else {item.strip("` ") for item in may.split(",")} for name, may in rows}
@@ -56,8 +57,8 @@ def test_includes_go_one_way(folder):
                 assert name in allowed, f"{path} must not include {name}"
 
 
-def circle(edges):
-    """The names along a circle of a graph, given as {name: names}; empty without one."""
+def cycle(edges):
+    """The names along a cycle of a graph {name: names}; empty without a cycle."""
     done, way = set(), []
 
     def visit(name):
@@ -74,15 +75,15 @@ def circle(edges):
     return next(filter(None, map(visit, sorted(edges))), [])
 
 
-def test_no_circle_of_folders_or_headers():
+def test_no_cycle_of_folders_or_headers():
     edges = {name: {os.path.dirname(m) if m.endswith(".h") else m for m in may} - {name} for name, may in FOLDERS.items()}
-    assert not circle(edges)
+    assert not cycle(edges)
     headers = {str(p.relative_to(SRC)): set(included(p)) for p in SOURCES if p.suffix == ".h" and SRC in p.parents}
-    assert len(headers) > 50 and not circle(headers)
+    assert len(headers) > 50 and not cycle(headers)
 
 
 def python_modules():
-    """{name: path} of the modules of the package spartito; extension modules by their stubs."""
+    """{name: path} of the modules of the package spartito; an extension module has the path of its stub."""
     found = {}
     for path in [*(ROOT / "python" / "spartito").rglob("*.py"), *(ROOT / "python" / "spartito").glob("_*.pyi")]:
         parts = path.relative_to(ROOT / "python").with_suffix("").parts
@@ -91,7 +92,7 @@ def python_modules():
 
 
 def python_imports(path, modules):
-    """The modules of ours that a module imports anywhere, also in its functions; not what it imports for types alone."""
+    """The modules of Spartito that a module imports anywhere, also in functions, but not under TYPE_CHECKING."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for_types = {
         inner
@@ -110,7 +111,7 @@ def python_imports(path, modules):
     return found & set(modules)
 
 
-# the packages of python/spartito: each imports only those before it. Modules beside them, such as spartito.user, are on top.
+# the packages of python/spartito: each imports only those before it. Modules beside them, such as spartito.user, may import all.
 PACKAGES = (
     "base", "options", "experiments", "report", "compare", "picture", "sample", "run", "view", "results", "notebook", "compat",
     "cli",
@@ -120,7 +121,7 @@ PACKAGES = (
 def test_python_imports_go_one_way():
     modules = python_modules()
     edges = {name: python_imports(path, modules) - {name} for name, path in modules.items()}
-    assert len(edges) > 100 and not circle(edges)
+    assert len(edges) > 100 and not cycle(edges)
     below = ("_measure", "_analyse", "_sample", "_version")
 
     def rank(name):
@@ -136,12 +137,12 @@ def test_python_imports_go_one_way():
     assert {p.name for p in (ROOT / "python" / "spartito").iterdir() if p.is_dir() and list(p.glob("*.py"))} == set(PACKAGES)
 
 
-# the folders of viewer/src: each imports only from itself and those before it. The files beside them are the scripts of the page.
+# The folders of viewer/src: each imports only from itself and those before it. The files beside them are the entry points.
 VIEWER_FOLDERS = ("data", "calltree", "draw", "state", "parts", "charts", "timeline", "views", ".")
 
 
 def test_viewer_imports_go_one_way():
-    """With imports of types."""
+    """Also for imports of types."""
     source = ROOT / "viewer" / "src"
     files = {str(p.relative_to(source)): p for p in source.rglob("*") if p.suffix in (".ts", ".tsx", ".css")}
     edges = {}
@@ -150,7 +151,7 @@ def test_viewer_imports_go_one_way():
         named = [os.path.normpath(os.path.join(os.path.dirname(name), target)) for target in found]
         edges[name] = {target + end for target in named for end in ("", ".ts", ".tsx") if target + end in files}
         assert len(edges[name]) == len(set(named)), f"viewer/src/{name} imports what is not there"
-    assert sum(map(len, edges.values())) > 200 and not circle(edges)
+    assert sum(map(len, edges.values())) > 200 and not cycle(edges)
     for name, imported in edges.items():
         for other in imported:
             here, there = (VIEWER_FOLDERS.index(os.path.dirname(n) or ".") for n in (name, other))
@@ -166,8 +167,8 @@ def test_a_folder_can_be_overlooked():
             folders.setdefault(os.path.dirname(name), []).append(name)
     for folder, names in folders.items():
         many = [name for name in names if os.path.basename(name) != "__init__.py"]
-        most = MOST_TESTS if {"test", "tests"} & set(folder.split("/")) else MOST_SOURCES
-        assert len(many) <= most, f"{folder}: {len(many)} files"
+        maximum = MAX_TESTS if {"test", "tests"} & set(folder.split("/")) else MAX_SOURCES
+        assert len(many) <= maximum, f"{folder}: {len(many)} files"
 
 
 @pytest.mark.parametrize("source", HOT)
@@ -184,7 +185,7 @@ def test_hot_path_calls_nothing_unexpected(source, tmp_path):
 
 
 def c_functions(path):
-    """(name, lines) of each function; the style puts its braces at the start of a line."""
+    """(name, lines) of each function: in this style its braces are at the start of a line."""
     start = head = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("{"):
@@ -228,7 +229,7 @@ def test_every_file_has_its_licence():
 
 
 def test_documents_name_files_that_exist():
-    """Links, and paths in code spans from a folder of the tree on; x and FOLDER stand for a name of one's own."""
+    """Links, and paths in code spans that begin with a folder of the tree. x and FOLDER are placeholders."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     assert len(listed) > 30
     for name in listed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An OTF2 archive as otf2-print shows it, for what it says of MPI."""
+"""MPI events and definitions of an OTF2 archive, as otf2-print shows them."""
 
 import re
 
@@ -25,7 +25,7 @@ class Archive:
         return [f"{kind} {rest}".strip() for kind, rest in found if not kinds or kind in kinds]
 
     def calls(self, location):
-        """Each call of MPI with its records: [function, record…]."""
+        """Each MPI call with its records: [function, record…]."""
         found, call = [], None
         for event in self.at(location):
             entered = re.match(r'(ENTER|LEAVE) Region: "(MPI_\w+)"$', event)
@@ -44,6 +44,6 @@ class Archive:
 
 
 def converted(directory, path, process=-1):
-    """The archive made of an experiment."""
+    """Converts an experiment; returns its Archive."""
     Model(directory).convert("otf2", str(path), process=process)
     return Archive(path / "traces.otf2")

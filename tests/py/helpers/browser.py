@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A browser without a screen, driven through the DevTools protocol over a pipe; and a server of files for it."""
+"""A headless browser controlled by the DevTools protocol over a pipe, and an HTTP server of files for it."""
 
 import functools
 import http.server
@@ -16,7 +16,7 @@ PATIENCE = 120  # seconds for one answer: a machine may be busy
 
 
 class Server:
-    """Files of a directory, and below /files/ those that were added; on a port of its own."""
+    """Serves a directory, and below /files/ the files that were added, on its own port."""
 
     def __init__(self, directory):
         self.files = files = {}
@@ -46,11 +46,11 @@ class Server:
 
 
 class Gone(AssertionError):
-    """The browser or its page does not answer, and will not."""
+    """The browser or its page has failed and will not answer."""
 
 
 class Browser:
-    """One page. events: what the page said, exceptions among it. patience: seconds for one answer."""
+    """One page. events: notifications of the page, including exceptions. patience: seconds for one answer."""
 
     def __init__(self, directory, patience=PATIENCE):
         self.patience = patience
@@ -101,7 +101,7 @@ class Browser:
             self.events.append(answer)
 
     def evaluate(self, expression):
-        """The value of a JavaScript expression, awaited."""
+        """The value of a JavaScript expression; a promise is awaited."""
         done = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
@@ -120,7 +120,7 @@ class Browser:
         return [e["params"]["exceptionDetails"] for e in self.events if e["method"] == "Runtime.exceptionThrown"]
 
     def close(self):
-        os.close(self.to)  # which ends it
+        os.close(self.to)  # closing its command pipe ends the browser
         os.close(self.come)
         try:
             self.process.wait(PATIENCE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared by the tests of the command line."""
+"""Shared by tests of the command line."""
 
 import subprocess
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Answers to the viewer's questions against src/view/contract.json."""
+"""Validates answers to the viewer's questions with src/view/contract.json."""
 
 import copy
 import functools
@@ -15,7 +15,7 @@ def contract():
 
 
 def _closed(shape):
-    """No member that is not named: where some are, others are forbidden unless the shape says otherwise."""
+    """Forbids members that the schema does not name, in each object with properties, unless it allows others itself."""
     if isinstance(shape, dict):
         if shape.get("type") == "object" and isinstance(shape.get("properties", {}), dict):
             shape.setdefault("additionalProperties", False)
@@ -29,25 +29,25 @@ def _closed(shape):
 
 @functools.cache
 def _validators(kind):
-    """Of meta, and of what the header says of the columns."""
+    """Validators of an answer's meta, and of the column descriptions in its header."""
     whole = contract()
     parts = whole["properties"][kind]["properties"]
     columns = ("f64", "f32", "u32", "i32", "u8")
     shapes = []
     for which in ("meta", "columns"):
         shape = copy.deepcopy({**parts[which], "definitions": whole["definitions"]})
-        for name in columns:  # a column is its type, its place and its length
+        for name in columns:  # in a header, a column is an object with its type, offset and length
             shape["definitions"][name]["additionalProperties"] = True
         shapes.append(jsonschema.Draft7Validator(_closed(shape)))
     return shapes
 
 
 def wrong(kind, data):
-    """What of a payload is not as the contract has it; "": nothing."""
+    """The first violation of the contract in a payload, or ""."""
     size = struct.unpack_from("<II", data)[1]
     header = json.loads(data[8 : 8 + size])
     of_meta, of_columns = _validators(kind)
-    for validator, told in ((of_meta, header["meta"]), (of_columns, header["columns"])):
-        for error in validator.iter_errors(told):
+    for validator, part in ((of_meta, header["meta"]), (of_columns, header["columns"])):
+        for error in validator.iter_errors(part):
             return f"{kind}: {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
     return ""

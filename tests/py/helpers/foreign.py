@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads an OTF2 archive through otf2-print, which shares nothing with Spartito."""
+"""Reads an OTF2 archive with otf2-print, which shares no code with Spartito."""
 
 import re
 import resource
@@ -13,13 +13,13 @@ OTF2_PRINT = shutil.which("otf2-print")
 
 
 def many_files():
-    """otf2-print keeps files open for each location, and a login of many systems may open 1024."""
+    """otf2-print keeps several files open for each location. The soft limit of descriptors is often 1024."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard != resource.RLIM_INFINITY else 8192, hard))
 
 
 class Trace:
-    """enters and leaves by region name, callers by (callee, caller), locations {id: (name, group)}, faults found."""
+    """enters and leaves by region name, callers by (callee, caller), locations {id: (name, group)}, faults in the archive."""
 
     def __init__(self, anchor):
         self.enters, self.leaves, self.callers = Counter(), Counter(), Counter()

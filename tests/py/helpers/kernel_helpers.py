@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared by the tests of the kernel for notebooks of the Score-P kernel."""
+"""Shared by tests of Spartito's kernel for notebooks of the Score-P kernel."""
 
 import json
 
@@ -9,7 +9,7 @@ from scorep_helpers import environment
 from spartito.compat.scorep.kernel.install import CLASS
 from spartito.notebook.kernel import specification
 
-# cells of that kernel's example notebook
+# cells of the Score-P kernel's example notebook
 SETTINGS = """\
 %%scorep_env
 SCOREP_ENABLE_TRACING=1
@@ -29,33 +29,34 @@ with scorep.instrumenter.enable():
     x = 5
     x = sleep_and_double(x)
     x = sleep_and_double(x)"""
-ANEW = "get_ipython().cells.__init__()\nimport os\nfor n in [n for n in os.environ if n[:7] == 'SCOREP_']:\n    del os.environ[n]"
+RESET = "get_ipython().cells.__init__()\nimport os\nfor n in [n for n in os.environ if n[:7] == 'SCOREP_']:\n    del os.environ[n]"
 
 
 @pytest.fixture(autouse=True)
 def as_at_the_start(request):
-    """Tests share a kernel, but not what they set in it: any of them may be the first in its process."""
+    """Tests share a kernel, but not their settings: each one must also work as the first test of its process."""
     yield
     if "kernel" in request.fixturenames:
-        request.getfixturevalue("kernel").ok(ANEW)
+        request.getfixturevalue("kernel").ok(RESET)
 
 
 def start(directory, specs, **variables):
-    """That kernel, running in `directory`; specs: a new directory for its kernelspec."""
+    """Starts that kernel in `directory`; specs: a new directory for its kernelspec."""
     (specs / "scorep_jupyter").mkdir(parents=True)
     (specs / "scorep_jupyter" / "kernel.json").write_text(json.dumps(specification("Score-P_Python", [CLASS])))
     return notebook.Kernel(directory, "scorep_jupyter", [specs], {**environment(), **variables})
 
 
 def place(output):
-    """The experiment directory that a display names, or None."""
+    """The experiment directory that a display output names, or None."""
     text = output.get("data", {}).get("text/plain", "") if output["output_type"] == "display_data" else ""
     head, sep, path = text.split("\n")[0].partition("Instrumentation results can be found in ")
     return path if sep and not head else None
 
 
 def is_ours(output):
-    """Whether an output is the report of a measurement, of this kernel or of %%spartito, or says that there is none."""
+    """Whether an output is the report of a measurement, of this kernel or of %%spartito, or the message that nothing was
+    measured."""
     if output["output_type"] == "stream" and output["text"].endswith("is not measured: there is no code below its first line\n"):
         return True
     return "<iframe title=\"Spartito: " in output.get("data", {}).get("text/html", "") or place(output) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real JupyterLab in a real browser: its server, a notebook on its page, and the frames that stand below cells."""
+"""JupyterLab in a real browser: its server, a notebook on its page, and the frames below cells."""
 
 import json
 import os
@@ -21,7 +21,7 @@ NOTEBOOK = {
     "nbformat": 4,
     "nbformat_minor": 5,
 }
-# no news are asked for, and the page shows its inside to tests
+# no request for news; the page exposes its application object to tests
 OPTIONS = (
     "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1", "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.extension_manager=readonly",
@@ -33,7 +33,7 @@ READY = "Boolean(window.spartito?.state().view?.ready)"
 
 
 def write(path, *cells, kernel=PYTHON):
-    """A notebook of cells of code, none of which was run."""
+    """Writes a notebook of code cells without outputs."""
     made = [
         {"cell_type": "code", "id": f"cell{i}", "metadata": {}, "execution_count": None, "outputs": [], "source": code}
         for i, code in enumerate(cells)
@@ -43,22 +43,22 @@ def write(path, *cells, kernel=PYTHON):
 
 
 def outputs(path):
-    """Of each cell of a notebook's file."""
+    """The outputs of each cell of a notebook's file."""
     return [cell["outputs"] for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
 
 
 def environment(place):
-    """For programs of Jupyter: nothing of the user's is read, and nothing is written elsewhere."""
+    """The environment of Jupyter programs: they read no settings of the user, and write only below `place`."""
     own = {name: str(place / name.lower()) for name in
            ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR",
             "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR", "XDG_CACHE_HOME")}  # fmt: skip
     kept = {key: value for key, value in os.environ.items() if not key.startswith("JUPYTER")}
-    # jupyter's programs are found beside this interpreter
+    # Jupyter's programs are in the directory of this interpreter
     return {**kept, **own, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
 class Lab:
-    """A server; notebooks are files in its directory `root`."""
+    """A JupyterLab server; notebooks are files in its directory `root`."""
 
     def __init__(self, place):
         self.root = place / "root"
@@ -88,7 +88,7 @@ class Lab:
             return False
 
     def close(self):
-        self.process.terminate()  # which ends its kernels, too
+        self.process.terminate()  # this also ends its kernels
         try:
             self.process.wait(browser.PATIENCE)
         except subprocess.TimeoutExpired:
@@ -104,20 +104,20 @@ class Page:
         self.browser = browser.Browser(scratch)
         self.browser.call("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
         self.browser.call("Network.enable")
-        # JupyterLab opens again what was open in the same workspace
+        # JupyterLab restores the documents of a workspace: each notebook gets its own
         place = f"lab/workspaces/{name.partition('.')[0]}/tree" if app == "lab" else app
         self.url = f"{lab.url}{place}/{name}?token={lab.token}"
         self.open()
 
     def open(self):
-        """Anew, once the notebook is there and its kernel is."""
+        """Reloads the page; returns when the notebook and its kernel are ready."""
         self.browser.call("Page.navigate", url="about:blank")
         self.browser.call("Page.navigate", url=self.url)
         self.browser.wait_for(f"Boolean({CONTEXT}?.isReady && {CONTEXT}.session?.kernel?.status === 'idle')")
         self.browser.wait_for("Boolean(document.querySelector('.jp-CodeCell'))")
 
     def run(self):
-        """All cells, until the last one has ended, and saves the notebook."""
+        """Runs all cells until the last one has ended, and saves the notebook."""
         done = self.browser.evaluate(
             "Promise.race([jupyterapp.commands.execute('notebook:run-all-cells').then(() => 'done'), "
             f"new Promise(late => setTimeout(late, {1000 * (browser.PATIENCE - 10)}, 'late'))])"
@@ -127,7 +127,7 @@ class Page:
         self.browser.wait_for("jupyterapp.shell.currentWidget.context.model.dirty === false")
 
     def requests(self):
-        """The servers that were asked."""
+        """The servers to which the page sent requests."""
         asked = [e["params"]["request"]["url"] for e in self.browser.events if e["method"] == "Network.requestWillBeSent"]
         return {urlsplit(url).netloc for url in asked if not url.startswith(("data:", "blob:", "about:"))}
 
@@ -136,7 +136,7 @@ class Page:
 
 
 class Frame:
-    """A document in a frame with an origin of its own, for which the browser has a process of its own."""
+    """A document in a frame with a separate origin, for which the browser has a separate process."""
 
     def __init__(self, page, target):
         self.page = page
@@ -152,7 +152,7 @@ class Frame:
     def wait_for(self, expression):
         until = time.monotonic() + browser.PATIENCE
         while not self.evaluate(expression):
-            # a document that is still read has no body
+            # a document that is still being parsed has no body
             assert time.monotonic() < until, (
                 f"never came true: {expression}; the frame shows {self.evaluate('document.body?.innerText')}"
             )
@@ -167,7 +167,7 @@ class Frame:
         return self.evaluate("window.spartito.state().view")
 
     def colours(self):
-        """How many colours the picture has, which is drawn in the frame after it is known; of an empty one it is one."""
+        """The number of colours of the picture, once it is drawn; 1 for an empty one."""
         return self.evaluate("""(async () => {
             await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
             const c = document.querySelector('canvas'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
@@ -178,7 +178,7 @@ class Frame:
 
 
 def frames(page, number):
-    """So many frames of results, once they are there and have drawn, in the order of the page."""
+    """The frames of results in the order of the page, once there are `number` of them and all are drawn."""
     until = time.monotonic() + browser.PATIENCE
     while True:
         targets = page.call("Target.getTargets")["targetInfos"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An experiment with lines whose numbers are known, for the tests of what is made of them."""
+"""An experiment with given line numbers and times, for tests of reports and writers."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ def never():
 busy(5)
 Grid.wide()
 '''
-# hits, own, callees in ticks: of all sizes, so that every width and form of a number occurs
+# (hits, self, callees) in ticks: small to large, so that each width and form of a number occurs
 LINES = {
     "busy": {6: (1, 1_000, 0), 7: (6, 12_345, 0), 8: (5, 4_000_000, 90_000_000_000), 11: (1, 70, 0)},
     "helper": {15: (12_345_678_901, 88_000_000_000_000, 0)},
@@ -53,7 +53,7 @@ LINES = {
 
 
 def make(directory, *options):
-    """The experiment `run` in that directory, of the program lined.py there."""
+    """Creates the experiment `run` of the program lined.py in that directory."""
     program = directory / "lined.py"
     program.write_text(SOURCE, encoding="utf-8")
     run = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", directory / "run", "--", sys.executable, program]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of memory share: programs are run, and what was recorded is asked for by line."""
+"""Shared by tests of memory: runs programs, and finds their allocations by line."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ for name, kinds in kinds.items():
 
 
 class Memory:
-    """found: Model.memory(). Lines are told by a mark at their end, as in `p = malloc(1)  # one`."""
+    """found: Model.memory(). A line is named by the comment at its end, as in `p = malloc(1)  # one`."""
 
     def __init__(self, directory, text=""):
         self.model = Model(str(directory))
@@ -41,7 +41,8 @@ class Memory:
 
 
 def recorded(spartito, cwd, text, *options, env=None, status=0, name="x"):
-    """Memory, with what the program printed as `stdout`, which is what it prints without us."""
+    """Runs a program; returns its Memory, with the program's output as `stdout`. The output must equal that of a run without
+    Spartito."""
     (cwd / "program.py").write_text(text)
     if not any(str(o).startswith("--memory") or str(o).startswith("--limit") for o in options):
         options = ("--memory-profile", *options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real programs under real mpiexec, with each MPI that is here, and what the raw files of the ranks say."""
+"""Runs real programs with mpiexec, for each MPI library installed, and reads the raw files of the ranks."""
 
 import os
 import shutil
@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
-from rawfile import CART, COMM, MPI, NOT_TOLD, WIN, Raw
+from rawfile import CART, COMM, MPI, UNKNOWN, WIN, Raw
 from spartito.experiments.rundir import PID
 
 KINDS = ("openmpi", "mpich")
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
 FOREIGN = ("OMPI_", "PMI", "MPI_", "SLURM_", "HYDI_", "MPI4PY_", "SPARTITO_", "PYTHONUNBUFFERED")
-# the records, by their number in FORMAT.md
+# names of the records, by their number in FORMAT.md
 NAMES = {
     20: "send", 21: "recv", 22: "isend", 23: "isend_complete", 24: "irecv_request", 25: "irecv", 26: "test", 27: "cancelled",
     28: "collective_begin", 29: "collective_end", 30: "nbc_request", 31: "nbc_complete", 32: "comm_create",
@@ -31,8 +31,8 @@ OPERATIONS = [
 
 
 def half(word):
-    """c|x as a pair; -1 of a half is all ones."""
-    word = NOT_TOLD if word is None else word
+    """The high and low half of a word; an unknown word is all ones."""
+    word = UNKNOWN if word is None else word
     return word & 0xFFFFFFFF, word >> 32
 
 
@@ -41,7 +41,7 @@ def signed(word):
 
 
 def all_gone(directory, seconds=100):
-    """mpiexec may end before the processes that it has killed, on a busy machine for long."""
+    """Waits until the measured processes have ended: mpiexec may end before the processes that it killed."""
     end = time.monotonic() + seconds
     for path in (directory / "raw").glob("*.raw"):
         (pid,) = struct.unpack_from("=i", path.read_bytes(), PID)
@@ -58,7 +58,7 @@ def runs(pid):
 
 
 class Mpi:
-    """One MPI: its mpiexec, and mpi4py's module for it."""
+    """One MPI library: its mpiexec, and the build of mpi4py for it."""
 
     def __init__(self, kind, path):
         self.kind = kind
@@ -77,7 +77,7 @@ class Mpi:
             self.environment["LD_LIBRARY_PATH"] = str(self._library())
 
     def _library(self):
-        """mpi4py's wheel looks for MPICH as libmpi.so.12, which Debian calls otherwise."""
+        """mpi4py's wheel opens MPICH as libmpi.so.12, which has another name in Debian."""
         directory = self.path / "mpich"
         directory.mkdir(exist_ok=True)
         real = next((p for p in (Path(d) / "libmpich.so.12" for d in LIBRARIES) if p.exists()), None)
@@ -86,7 +86,7 @@ class Mpi:
         return directory
 
     def run(self, n, words, timeout=250, **more):
-        """mpiexec -n N words: a finished process. Each variable in more is added to the environment."""
+        """Runs mpiexec -n N WORDS; returns the finished process. `more` is added to the environment."""
         command = [f"mpiexec.{self.kind}", "-n", str(n), *map(str, words)]
         return subprocess.run(command, cwd=self.path, env={**self.environment, **more}, text=True, capture_output=True,
                               timeout=timeout)  # fmt: skip
@@ -96,8 +96,8 @@ class Mpi:
         return self.run(n, [sys.executable, "program.py"], **more)
 
     def measured(self, n, program, *options, trace=True, fails=False, words=(), within=(), **more):
-        """The program, with words as its arguments, under `spartito run` in each rank, with what is within in front of it: the
-        ranks' raw files, in order, and what was printed."""
+        """Runs a program under `spartito run` in each rank, with `words` as its arguments and `within` before the command. Returns
+        the raw files of the ranks, in order, and the output."""
         (self.path / "program.py").write_text(program)
         directory = self.path / "x"
         shutil.rmtree(directory, ignore_errors=True)
@@ -118,7 +118,7 @@ class Measured:
 
 
 class Communicator:
-    """One as its process defined it: members (and those of the other group) only where that is rank 0 of it; cart:
+    """A communicator as one process defined it. members, and those of the other group, are known only in its rank 0; cart:
     dimensions and coordinates."""
 
     def __init__(self, number_here, flags):
@@ -126,13 +126,13 @@ class Communicator:
 
 
 def ranks_of(runs):
-    """Ranks in MPI_COMM_WORLD; None: of another world."""
+    """Ranks in MPI_COMM_WORLD; None for ranks of another world."""
     for world, first, count in struct.iter_unpack("=QII", runs):
         yield from range(first, first + count) if world else [None] * count
 
 
 class Rank:
-    """What one rank recorded of MPI."""
+    """The MPI data of one rank."""
 
     def __init__(self, raw):
         self.raw = raw
@@ -141,7 +141,7 @@ class Rank:
         self.windows = {a: texts[0].decode() for kind, _, a, _, *texts in raw.of_mpi if kind == WIN}
 
     def communicators(self):
-        """{id: Communicator}, the last word on each."""
+        """{id: Communicator}; later definitions replace earlier ones."""
         found = {}
         for kind, flags, a, _, name, what, members, remote in self.raw.of_mpi:
             if kind == COMM:
@@ -155,7 +155,7 @@ class Rank:
         return found
 
     def records(self, location=None):
-        """(name of the record, its words) of each event of MPI and (enter|leave, function), in order."""
+        """(name of the record, its words) of each MPI event, and (enter|leave, function), in order."""
         for where, events in sorted(self.raw.events.items()):
             for what, *rest in events:
                 if what in ("enter", "leave") and rest[0][0] == MPI and location in (None, where):
@@ -164,7 +164,7 @@ class Rank:
                     yield NAMES[what], *rest
 
     def calls(self):
-        """Each outermost call of MPI with its records: [function, (record, words…)…]."""
+        """Each outermost MPI call with its records: [function, (record, words…)…]."""
         call = []
         for what, *rest in self.records():
             if what == "enter":
@@ -190,7 +190,7 @@ class Rank:
         return found
 
     def collectives(self, record="collective_end"):
-        """(operation, communicator, root, sent, received), without those that make or free handles."""
+        """(operation, communicator, root, sent, received) of each, without those that create or free handles."""
         found = []
         for what, *words in self.records():
             if what == record:

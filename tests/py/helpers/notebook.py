@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A notebook's kernel driven as a notebook drives it: cells run one after another, what each put out collected, answers given to
-input(), interrupts, restarts, a kernel killed; and cells run in a plain and in a measured kernel with their outputs compared."""
+"""Drives a kernel as a notebook does: runs cells one after another, collects their outputs, answers input(), interrupts, restarts
+and kills the kernel. Also runs cells in a plain and in a measured kernel, and compares their outputs."""
 
 import json
 import os
@@ -18,20 +18,20 @@ from jupyter_client.kernelspec import KernelSpecManager
 
 PATIENCE = 240  # seconds for one cell or a kernel's start: a machine may be busy
 TERMINAL = re.compile(r"\x1b\[[0-9;]*m")
-# what differs between two runs of one cell: where ipykernel says that the cell's code is, addresses, process ids of that place
+# text that differs between two runs of a cell: ipykernel's file name of the cell, addresses and process ids
 PLACES = (
     (re.compile(r"(/\S*)?/ipykernel_\d+/\d+\.py"), "CELL.py"),
     (re.compile(r"<ipython-input-\d+-[0-9a-f]+>"), "CELL.py"),
     (re.compile(r"0x[0-9a-f]{6,}"), "0xADDRESS"),
-    (re.compile(r"\(pid=\d+\)"), "(pid)"),  # Python 3.12 on, of fork()
+    (re.compile(r"\(pid=\d+\)"), "(pid)"),  # a warning of fork() from Python 3.12 on
     (re.compile(r"\(\d{5,}\.py,"), "(CELL.py,"),
-    # the line above the cell's own, in tracebacks; an empty one is not shown by all versions
+    # in tracebacks the line above the cell's code; only some versions show it if it is empty
     (re.compile(r"^ +1 *(#.*|%%.*)?\n", re.MULTILINE), ""),
 )
 
 
 class Died(AssertionError):
-    """The kernel's process ended while a cell ran; `cell` is what had come until then."""
+    """The kernel's process ended while a cell ran; `cell` has the outputs until then."""
 
     def __init__(self, cell):
         super().__init__(f"the kernel ended while it ran:\n{cell.code}\n-- put out until then:\n{cell.text}")
@@ -39,13 +39,13 @@ class Died(AssertionError):
 
 
 class Cell:
-    """What became of a cell. outputs: in the order in which they came, as a notebook keeps them: dicts with output_type
+    """A cell that was run. outputs: dicts in the order of their arrival, as in a notebook file, with output_type
     stream (name, text), display_data and execute_result (data, metadata), error (ename, evalue, traceback)."""
 
     def __init__(self, code):
         self.code, self.outputs, self.asked = code, [], []
         self.status = self.count = self.reply = None
-        self.seconds = 0.0  # from the request until both the reply and the last output were there
+        self.seconds = 0.0  # from the request to the later one of reply and last output
 
     def _texts(self, name):
         return "".join(o["text"] for o in self.outputs if o["output_type"] == "stream" and o["name"] == name)
@@ -60,12 +60,12 @@ class Cell:
 
     @property
     def text(self):
-        """Both streams in the order in which they came."""
+        """Text of both streams in the order of its arrival."""
         return "".join(o["text"] for o in self.outputs if o["output_type"] == "stream")
 
     @property
     def displays(self):
-        """Mime bundles of what was displayed."""
+        """Mime bundles of displayed outputs."""
         return [o["data"] for o in self.outputs if o["output_type"] == "display_data"]
 
     @property
@@ -91,7 +91,7 @@ class Cell:
         return f"<cell {self.code!r}: {self.status}, {_shortened(self.outputs)}>"
 
     def take(self, message):
-        """Adds an output that came; text goes on the end of its stream's, as in a notebook."""
+        """Adds an output; text is appended to the previous output of the same stream, as in a notebook."""
         kind, content = message["header"]["msg_type"], message["content"]
         if kind == "stream":
             last = self.outputs[-1] if self.outputs else {}
@@ -108,7 +108,7 @@ class Cell:
 
 
 def _shortened(thing):
-    """For messages: a frame of HTML is as long as all else together."""
+    """For error messages: shortens long strings, as the HTML of a frame."""
     if isinstance(thing, str):
         return thing if len(thing) < 1500 else f"{thing[:1500]}… ({len(thing)} letters)"
     if isinstance(thing, dict):
@@ -117,7 +117,7 @@ def _shortened(thing):
 
 
 class Running:
-    """A cell that was begun. answers: what input() is given, in order."""
+    """A cell that was started. answers: replies to input(), in order."""
 
     def __init__(self, kernel, code, answers, **how):
         self.kernel, self.cell, self.answers = kernel, Cell(code), list(answers)
@@ -128,7 +128,7 @@ class Running:
         return message["parent_header"].get("msg_id") == self.id
 
     def _step(self, patience):
-        """Takes one message, or waits a moment for one. False when all has come."""
+        """Receives one message, or waits shortly for one. False when the cell has ended."""
         client, cell = self.kernel.client, self.cell
         try:
             message = client.get_iopub_msg(timeout=0.02 if cell.reply is None else 0.2)
@@ -156,11 +156,11 @@ class Running:
         self.cell.asked.append((message["content"]["prompt"], message["content"]["password"]))
         assert self.answers, f"asked {message['content']} without an answer to give"
         answer = self.answers.pop(0)
-        # an exception's class is what a user does at that moment instead of an answer
+        # KeyboardInterrupt as an answer interrupts the kernel
         self.kernel.interrupt() if answer is KeyboardInterrupt else self.kernel.client.input(answer)
 
     def until(self, text, patience=PATIENCE):
-        """Waits until a stream holds this text, or until text() is true; the cell is still running then."""
+        """Waits until a stream contains this text, or until text() is true. The cell must still run then."""
         while not (text() if callable(text) else text in self.cell.text):
             assert self._step(patience), f"ended without {text!r}: {self.cell}"
         return self
@@ -173,15 +173,17 @@ class Running:
 
 
 class Kernel:
-    """A kernel that runs in `directory`. name: a kernelspec's; specs: directories with kernelspecs besides this Python's own."""
+    """A kernel that runs in `directory`. name: of a kernelspec; specs: directories with kernelspecs, besides those of this
+    Python."""
 
     def __init__(self, directory, name="python3", specs=(), environment=None):
         self.directory = Path(directory)
-        here = self.directory / ".jupyter"  # nobody's own settings and history
+        here = self.directory / ".jupyter"  # without settings and history of the user
         here.mkdir(exist_ok=True)
         environment = {**os.environ, "IPYTHONDIR": str(here / "ipython"), "JUPYTER_RUNTIME_DIR": str(here),
                        "MPLCONFIGDIR": str(here), **(environment or {})}  # fmt: skip
-        # A free port of TCP would be another's by the time that the kernel binds it; a path of a socket must be short.
+        # Sockets instead of TCP: another process could take a free port before the kernel binds it. The path of a socket must be
+        # short.
         self.sockets = tempfile.mkdtemp(prefix="kernel-")
         self.manager = KernelManager(kernel_name=name, connection_file=str(here / f"kernel-{time.monotonic_ns()}.json"),
                                      transport="ipc", ip=f"{self.sockets}/of")  # fmt: skip
@@ -201,7 +203,7 @@ class Kernel:
             raise AssertionError(f"{e}\n{self.log()}") from None
 
     def log(self):
-        """What the process itself said, outside of all cells."""
+        """Output of the kernel's process outside of cells."""
         return self.logfile.read_text(errors="replace")[-4000:]
 
     @property
@@ -209,7 +211,7 @@ class Kernel:
         return self.manager.provisioner.process.pid
 
     def begin(self, code, *answers, **how):
-        """Starts a cell and comes back at once. how: silent, store_history, user_expressions, stop_on_error of the request."""
+        """Starts a cell without waiting for its end. how: silent, store_history, user_expressions, stop_on_error of the request."""
         return Running(self, code, answers, **how)
 
     def run(self, code, *answers, **how):
@@ -222,7 +224,7 @@ class Kernel:
         return cell
 
     def ask(self, kind, **content):
-        """The content of the reply to another request of the shell's: complete, inspect, is_complete, history."""
+        """The content of the reply to another request to the shell: complete, inspect, is_complete, history."""
         reply = getattr(self.client, kind)(**content)
         until = time.monotonic() + PATIENCE
         while True:
@@ -234,9 +236,9 @@ class Kernel:
         self.manager.interrupt_kernel()
 
     def restart(self):
-        """As the notebook's button does it: a new process, the same channels."""
+        """Restarts as the notebook's button does: a new process, the same channels."""
         self.client.stop_channels()
-        # half of it is for an end by itself, before the kernel is sent a signal
+        # half of this time is for a regular exit, before the kernel gets a signal
         self.manager.shutdown_wait_time = 2 * PATIENCE
         self.manager.restart_kernel(now=False)
         self.manager.shutdown_wait_time = 5
@@ -244,7 +246,7 @@ class Kernel:
         self._connect()
 
     def kill(self):
-        """kill -9 of the kernel, as the kernel of the system does it when memory is short."""
+        """Kills the kernel with SIGKILL, as the operating system does when memory is short."""
         os.kill(self.pid, signal.SIGKILL)
         self.manager.provisioner.process.wait(PATIENCE)
 
@@ -263,7 +265,7 @@ class Kernel:
 
 
 def kernelspec(directory, name, argv, **more):
-    """A kernelspec that runs argv, in which {connection_file} is replaced; the directory to give as one of `specs`."""
+    """Writes a kernelspec that runs argv, in which {connection_file} is replaced. Returns its directory for `specs`."""
     made = Path(directory) / name
     made.mkdir(parents=True)
     (made / "kernel.json").write_text(json.dumps({"argv": list(argv), "display_name": name, "language": "python", **more}))
@@ -274,7 +276,7 @@ IPYKERNEL = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file
 
 
 def steady(text):
-    """text without what differs from run to run."""
+    """The text without parts that differ from run to run."""
     text = TERMINAL.sub("", text)
     for pattern, replacement in PLACES:
         text = pattern.sub(replacement, text)
@@ -282,9 +284,9 @@ def steady(text):
 
 
 def outcome(cell, without=lambda output: False):
-    """All that a user sees of a cell, comparable between two kernels.
+    """All outputs of a cell that a user sees, comparable between two kernels.
 
-    without: says of an output whether it is left out, such as the report of a measurement."""
+    without: whether an output is left out, such as the report of a measurement."""
     seen = []
     for output in cell.outputs:
         if without(output):
@@ -305,7 +307,8 @@ def outcome(cell, without=lambda output: False):
 
 
 def _streams_apart(seen):
-    """stdout and stderr are two pipes into one notebook: only the order within each, and to other outputs, is the cell's own."""
+    """stdout and stderr are two pipes: only the order within each stream, and relative to other outputs, is determined by the
+    cell."""
     apart, run = [], {}
     for entry in [*seen, None]:
         if entry and entry[0] == "stream":
@@ -319,10 +322,10 @@ def _streams_apart(seen):
 
 
 def same(plain, measured, code, mark, *answers, without=lambda output: False):
-    """Runs code in the plain kernel and, with the line `mark` above it, in the measured one, and compares what is seen. Both cells.
+    """Runs code in the plain kernel, and in the measured one with the line `mark` above it. Compares outputs; returns both cells.
 
-    The plain cell has a comment as first line, so that line numbers are the same; a cell magic must be first and has none. Both
-    kernels must have run the same number of cells."""
+    In the plain kernel a comment is the first line, so that line numbers are equal. A cell magic must be first: it gets no comment.
+    Both kernels must have run the same number of cells."""
     first = code if code.startswith("%%") else "#\n" + code
     a, b = plain.run(first, *answers), measured.run(mark + "\n" + code, *answers)
     assert outcome(a) == outcome(b, without), f"{code}\nplain:    {a}\nmeasured: {b}"

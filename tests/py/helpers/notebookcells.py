@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells of a notebook, in order: each does the same in a measured kernel as in a plain one. (code, answers to input()…)."""
+"""Cells of a notebook in order, (code, answers to input()…): each must do the same in a measured and in a plain kernel."""
 
 PLAIN = (
     ('print("one")\nprint("two", end="")',),

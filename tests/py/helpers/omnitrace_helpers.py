@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared by the tests of the module omnitrace: running programs under `python -m omnitrace`, and reading what they left."""
+"""Shared by tests of the module omnitrace: runs programs with `python -m omnitrace`, and reads their outputs."""
 
 import os
 import subprocess
@@ -13,14 +13,15 @@ COUNTS = {"OMNITRACE_PROFILE": "ON", "OMNITRACE_TIMEMORY_COMPONENTS": "trip_coun
 
 
 def environment(**more):
-    """This one, with the modules of dropin/ to be found, no configuration file at home, and no variable of Omnitrace but these."""
+    """The environment with the modules of dropin/ on the path, without a configuration file at home, and with only these variables
+    of Omnitrace."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("OMNITRACE_", "SPARTITO_", "PYTHONUNBUFFERED"))}
     path = os.pathsep.join(filter(None, [DROPIN, os.environ.get("PYTHONPATH", "")]))
     return {**kept, "PYTHONPATH": path, "HOME": "/nowhere", **more}
 
 
 def started(path, *words, env=None, **keywords):
-    """python WORDS in the directory path. env: variables of Omnitrace."""
+    """Runs python WORDS in the directory path. env: variables of Omnitrace."""
     command = [sys.executable, *map(str, words)]
     keywords.setdefault("timeout", 120)
     return subprocess.run(command, cwd=path, env=environment(**(env or {})), capture_output=True, text=True, **keywords)
@@ -36,7 +37,7 @@ def program(path, source, name="program.py"):
 
 
 def outputs(path):
-    """The output directories below path: those with an experiment in them."""
+    """Output directories below path that contain an experiment."""
     return sorted({p.parent.parent for p in path.rglob("experiment.json")})
 
 
@@ -55,13 +56,13 @@ def rows(path, metric="trip_count"):
     return found
 
 
-def measured(path, source, *options, env=None, status=0, arguments=(), said="", lines=0):
-    """Runs source by `python -m omnitrace`; returns the rows of the table of counts. Beside what was written it says `said` in
-    so many lines."""
+def measured(path, source, *options, env=None, status=0, arguments=(), message="", lines=0):
+    """Runs source with `python -m omnitrace`; returns the rows of the table of counts. Besides the list of written files, standard
+    error must have `lines` lines and contain `message`."""
     name = program(path, source)
     words = [*options, "--", name] if options else [name]
     done = run(path, *words, *arguments, env=env)
     other = [line for line in done.stderr.splitlines() if not line.startswith("omnitrace: wrote ")]
     assert done.returncode == status, done.stdout + done.stderr
-    assert len(other) == lines and said in "\n".join(other), done.stderr
+    assert len(other) == lines and message in "\n".join(other), done.stderr
     return rows(path)

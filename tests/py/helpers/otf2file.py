@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples and metrics of an OTF2 archive, read by Debian's python3-otf2, which only the system's own Python can import."""
+"""Samples and metrics of an OTF2 archive, read with Debian's python3-otf2, which only the system's Python can import."""
 
 import json
 import subprocess
@@ -56,7 +56,7 @@ json.dump(out, sys.stdout)
 
 
 def read(anchor, strict=True):
-    """What READ gives; the archive was found without fault by otf2-print, and strict: without a warning."""
+    """The output of READ. otf2-print must find no error in the archive, with strict also no warning."""
     warnings = ["--warnings-as-errors"] if strict else []
     done = subprocess.run(["otf2-print", *warnings, "--silent", str(anchor)], capture_output=True, encoding="utf-8")
     assert done.returncode == 0 and not (strict and done.stderr) and "ERROR" not in done.stdout.upper(), done.stdout + done.stderr

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces for time line viewers, read back: Perfetto's with the message classes of the `perfetto` package, Chrome's with json.
-Both become the same Trace, whose times are ns from its begin."""
+"""Reads traces for timeline viewers: Perfetto's with the message classes of the `perfetto` package, Chrome's with json. Both become
+the same class Trace, with times in ns from its begin."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ class Trace:
         self.threads, self.tasks, self.processes, self.counts, self.root = {}, {}, {}, {}, []
 
     def flows(self):
-        """{id: [(pid, tid or None, time, name, is the last)] in the order of time}"""
+        """{id: [(pid, tid or None, time, name, whether it is the last end)] in the order of time}"""
         found = {}
         for (pid, tid), events in [*self.threads.items(), *(((None, task), e) for task, e in self.tasks.items())]:
             for e in events:
@@ -30,7 +30,7 @@ class Trace:
         return {id: sorted(ends, key=lambda end: end[2]) for id, ends in found.items()}
 
     def slices(self, events):
-        """In the order of their begins; those that stay open end at None. Notes are those of begin and end."""
+        """Slices in the order of their begin; end is None for slices that are not closed. Notes of begin and end are merged."""
         found, stack = [], []
         for e in events:
             if e.kind == "B":

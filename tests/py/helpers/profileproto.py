@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""pprof's message classes, made by Google's protobuf package from the published schema (profile.proto of github.com/google/pprof),
-of which this is a copy as far as names, numbers and types go."""
+"""pprof's message classes, created by Google's protobuf package from this copy of the published schema (profile.proto of
+github.com/google/pprof), reduced to names, numbers and types."""
 
 import gzip
 
@@ -42,8 +42,8 @@ def profile_class():
 
 
 class Profile:
-    """A file, with its rules checked as pprof's CheckValid() does; types [(name, unit)], samples [(stack of names from the
-    outermost in, {type: value}, {label: text or number})]."""
+    """A profile, checked with the rules of pprof's CheckValid(). types [(name, unit)], samples [(stack of names from the outermost
+    in, {type: value}, {label: text or number})]."""
 
     def __init__(self, path):
         data = path.read_bytes()

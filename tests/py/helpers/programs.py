@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs in tests/programs/ and what their headers say.
+"""The programs in tests/programs/, and the expectations in their headers.
 
-A header is made of comment lines "#: key  value"; "key[3.9-3.11]" holds for these versions only. Counts are separated by
-semicolons, the number last; a name without a colon is one of the module __main__.
+A header consists of comment lines "#: key  value"; "key[3.9-3.11]" is valid for these Python versions only. Counts are separated
+by semicolons, the number last; a name without a colon belongs to the module __main__.
 
     visits, resumed     calls of a region; resumptions of a generator or coroutine
     callers             callee by caller N
     inherits            frames that were open at a fork: entered once more in the child's trace
     c-calls, user       visits of C functions and of user regions (full names)
-    free                regions of the program whose count is not known
+    free                regions of the program with an unknown count
     expect-none         regions that must not appear
     threads             number of locations with that name
     locations, processes, least-processes, regions
-    exit                status or name of a signal; default 0 (with abrupt: whatever the plain run has)
+    exit                status or name of a signal; default 0 (with abrupt: that of the run without Spartito)
     abrupt              the process dies, or calls os._exit: at least 99.9 % of each count
-    crashes-alone       the interpreter itself sometimes dies of SIGSEGV at the end, measured or not: then the run is repeated
+    crashes-alone       the interpreter sometimes dies of SIGSEGV at its end, also without Spartito: the run is repeated
     trace-more          the trace enters a region again where the program switches stacks
-    trace-incomplete    the trace loses events and says so; the profile is exact
+    trace-incomplete    the trace drops events and reports it; the profile is exact
     each                arguments, separated by semicolons: the program is run with each of them
     options, args, stdin, side, hooks, python, needs, stderr any, slow
 """
@@ -31,7 +31,7 @@ WORDS = ("free", "expect-none", "side", "hooks")
 
 
 def in_range(text, version=sys.version_info[:2]):
-    """3.9-3.11, 3.12-, -3.10, 3.9: whether this version is meant."""
+    """Whether this version is in the range, written 3.9-3.11, 3.12-, -3.10 or 3.9."""
     first, dash, last = text.partition("-")
 
     def number(t):
@@ -80,7 +80,7 @@ class Program:
         return key in self.values
 
     def wrong_python(self):
-        """Why this program does not run here, or an empty string."""
+        """Why this program cannot run with this Python, or an empty string."""
         if "python" in self and not in_range(self.values["python"]):
             return f"needs Python {self.values['python']}"
         return ""
@@ -95,7 +95,8 @@ class Program:
         return self.values.get("stdin", "").encode().decode("unicode_escape").encode()
 
     def implied(self, name):
-        """Regions that need no declaration: bodies of modules and classes, and comprehensions, which newer versions inline."""
+        """Regions that need no declaration: bodies of modules and classes, and comprehensions, which Python 3.12 and later
+        inline."""
         last = re.split("[.:]", name)[-1]
         return last.startswith("<") or last[:1].isupper()
 

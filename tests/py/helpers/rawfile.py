@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a raw file as src/format/FORMAT.md describes it, sharing nothing with Spartito: what the recorder wrote, event by
-event, before the model has merged anything."""
+"""Reads a raw file as src/format/FORMAT.md describes it, without code of Spartito: the recorder's events before the model merges
+them."""
 
 import struct
 from collections import Counter
@@ -11,12 +11,12 @@ META, REGION, STRING, METRIC, COMM, WIN, GROUP, CLOCK, CART = 1, 2, 6, 7, 8, 9, 
 ENTER, LEAVE = (1, 3, 5), (2, 4)
 IO, MPI = 6, 8  # kinds of regions
 EXTRA = {1: "time", 7: "off", 8: "on", 11: "create", 12: "destroy", 13: "dup", 14: "seek", 15: "begin", 16: "complete"}
-NOT_TOLD = 2**64 - 1
+UNKNOWN = 2**64 - 1
 
 
 class Raw:
     """meta, regions {id: (kind, name)}, metrics [names], events {location: [(what, ...)]}, profile {path of names: Counter}; enters
-    [(ticks, (kind, name))], of one location after the other."""
+    [(ticks, (kind, name))], one location after the other."""
 
     def __init__(self, path):
         self.data = path.read_bytes()
@@ -75,7 +75,7 @@ class Raw:
                 yield "leave", self.regions[number]
             else:
                 n = number >> 8
-                payload = [None if w == NOT_TOLD else w for w in words[i : i + n]]
+                payload = [None if w == UNKNOWN else w for w in words[i : i + n]]
                 i += n
                 what = EXTRA.get(number & 0xFF, number & 0xFF)
                 ticks += payload[0] if what == "time" else 0
@@ -98,8 +98,8 @@ class Raw:
                 self.profile.setdefault(last, Counter())["visits"] += values[0]
 
     def below(self, function):
-        """The events of file I/O in calls of a function of that name and nothing deeper: lists of what each call of the C
-        library said, its name in front."""
+        """The I/O events in calls made directly by functions of that name: for each call of the C library a list of its name and
+        events."""
         found = []
         for events in self.events.values():
             stack, call = [], None

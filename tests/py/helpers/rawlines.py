@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adds numbers of lines to an experiment, as src/format/FORMAT.md describes them: what a report or a writer makes of known numbers
-can be told to the last digit."""
+"""Adds line data to an experiment, as src/format/FORMAT.md describes it: tests of reports and writers can then check exact
+numbers."""
 
 import struct
 
 from rawfile import MAGIC, PAGE, Raw
 
 LINES = 8
-RESERVED, SUM = 56, 316  # offsets of the header's fields bytes and sum
+RESERVED, SUM = 56, 316  # offsets of the header's fields for the number of bytes and for the checksum
 
 
 def add(directory, numbers, location=0, process=0):
-    """numbers: {name of a region: {line: (hits, own, callees)}}, in ticks of that process."""
+    """numbers: {name of a region: {line: (hits, self, callees)}} in ticks of that process."""
     path = sorted((directory / "raw").glob("*.raw"))[process]
     ids = {name: number for number, (_, name) in Raw(path).regions.items()}
     lines = b"".join(
@@ -25,5 +25,5 @@ def add(directory, numbers, location=0, process=0):
     data += bytes(-len(data) % PAGE)
     data = bytearray(data + (head + lines).ljust(size, b"\0"))
     struct.pack_into("=Q", data, RESERVED, len(data))
-    struct.pack_into("=I", data, SUM, 0)  # no checksum of the header: it would be another
+    struct.pack_into("=I", data, SUM, 0)  # 0: no checksum, as the old one would be wrong
     path.write_bytes(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A reader of raw files in Python, written after FORMAT.md alone: what the recorder wrote, not what the model makes of it."""
+"""Reads raw files as FORMAT.md describes them: the data that the recorder wrote, without the model."""
 
 import struct
 from collections import defaultdict
@@ -14,7 +14,7 @@ TIME, OFF, METRICS = 1, 7, 10
 
 class Location:
     def __init__(self):
-        self.nodes = []  # (parent, region, visits, resumed, incl, values) or None where values are
+        self.nodes = []  # (parent, region, visits, resumed, incl, values), or None for a slot that holds values
         self.events = []  # (kind, region, values) and ("off", 0, ())
         self.words = []
 
@@ -49,7 +49,7 @@ class Raw:
         while at < len(body):
             kind, flags, size, a, b, *lengths = struct.unpack_from("<HHIII4I", body, at)
             texts, place = [], at + 32
-            for n in lengths if kind in (META, REGION, METRIC) else ():  # others have more than texts
+            for n in lengths if kind in (META, REGION, METRIC) else ():  # other definitions contain more than texts
                 texts.append(body[place : place + n].decode())
                 place += n
             if kind == META:
@@ -93,7 +93,7 @@ class Raw:
         assert values is None, "metrics without the event they belong to"
 
     def totals(self, column):
-        """{name of a region: sum over all of its nodes that have none of the same region above them}."""
+        """{name of a region: sum over its outermost nodes}."""
         found = defaultdict(int)
         for location in self.locations.values():
             for node in filter(None, location.nodes):
@@ -114,7 +114,7 @@ def raws(directory):
 
 
 class Paths(dict):
-    """A number for each (number of the path above, region); the empty path is 0."""
+    """Numbers call paths: {(number of the parent path, region): number}. The empty path is 0."""
 
     def __missing__(self, key):
         self[key] = len(self) + 1
@@ -122,7 +122,7 @@ class Paths(dict):
 
 
 def replayed(location, n, paths):
-    """{call path: [n sums]} from the events alone: what each path grew by while it was entered."""
+    """{call path: [n sums]} computed from the events: how much each metric grew while the path was entered."""
     sums, stack = defaultdict(lambda: [0] * n), [(0, 0, ())]
     for kind, region, values in location.events:
         if kind == "off":
@@ -138,7 +138,7 @@ def replayed(location, n, paths):
 
 
 def recorded(location, n, paths):
-    """The same from the nodes."""
+    """{call path: [n sums]} read from the profile's nodes."""
     found, numbers = {}, []
     for node in location.nodes:
         numbers.append(paths[numbers[node[0]], node[1]] if node and node[0] != NONE else 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was recorded, as the report and the trace tell it."""
+"""An experiment as shown by the report and by the OTF2 trace."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ class Experiment:
         self.rows = json.loads(done.stdout)["rows"]
 
     def paths(self, below=""):
-        """{('a', 'b'): visits} of the call tree; a path with parameters has them behind the name."""
+        """{('a', 'b'): visits} of the call tree; parameters follow the name of their path."""
         out, stack = {}, []
         for row in self.rows:
             name = row["name"] + "".join(f" {p['name']}={p['value']}" for p in row.get("parameters", []))
@@ -37,7 +37,7 @@ class Experiment:
         return Trace(target / "traces.otf2")
 
     def modes(self):
-        """OFF and ON of each MEASUREMENT_ON_OFF record, in order."""
+        """OFF or ON of each MEASUREMENT_ON_OFF record, in order."""
         self.trace()
         done = subprocess.run([OTF2_PRINT, self.path / "otf2" / "traces.otf2"], capture_output=True, text=True)
         return [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("MEASUREMENT_ON_OFF")]

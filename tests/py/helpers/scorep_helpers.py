@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared by the tests of the module scorep: running programs under `python -m scorep`, and reading what they left."""
+"""Shared by tests of the module scorep: runs programs with `python -m scorep`, and reads their experiments."""
 
 import os
 import subprocess
@@ -13,14 +13,14 @@ DROPIN = str(ROOT / "dropin")
 
 
 def environment(**more):
-    """This one, with the modules of dropin/ to be found, and with no variable of Score-P but these."""
+    """The environment with the modules of dropin/ on the path, and with only these variables of Score-P."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SCOREP_", "SPARTITO_", "PYTHONUNBUFFERED"))}
     path = os.pathsep.join(filter(None, [DROPIN, os.environ.get("PYTHONPATH", "")]))
     return {**kept, "PYTHONPATH": path, **more}
 
 
 def run(path, *words, flags=(), env=None, **keywords):
-    """`python -m scorep` in the directory path. env: variables of Score-P."""
+    """Runs `python -m scorep` in the directory path. env: variables of Score-P."""
     command = [sys.executable, *flags, "-m", "scorep", *map(str, words)]
     keywords.setdefault("timeout", 120)
     return subprocess.run(command, cwd=path, env=environment(**(env or {})), capture_output=True, text=True, **keywords)
@@ -38,7 +38,7 @@ def results(path):
 
 
 def measured(path, source, *options, env=None, status=0, stderr="", arguments=()):
-    """Runs source and returns the one experiment directory; the program must end with status and say nothing else."""
+    """Runs source; returns its experiment directory. The program must end with `status` and print exactly `stderr`."""
     name = program(path, source)
     before = set(results(path))
     done = run(path, *options, name, *arguments, env=env)
@@ -48,7 +48,7 @@ def measured(path, source, *options, env=None, status=0, stderr="", arguments=()
 
 
 def visits(experiment):
-    """Visits of each region by its full name, as the profile has them."""
+    """Visits of each region by its full name, from the profile."""
     from spartito._analyse import Model
 
     found = Counter()

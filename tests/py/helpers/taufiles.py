@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers of TAU's two profile formats, written from their description and after ParaProf's habits: rows without calls
-are left out, equal names are added up."""
+"""Readers of TAU's two profile formats, written from their description. As in ParaProf, rows without calls are left out and rows
+with equal names are added up."""
 
 import gzip
 import math
@@ -44,10 +44,10 @@ def read_file(path, thread):
     assert text.endswith("\n")
     lines = iter(text[:-1].split("\n"))
     count, _, metric = next(lines).partition(" templated_functions_MULTI_")
-    said = metadata(next(lines))
-    assert said.pop("Metric Name") == metric
-    assert thread.metadata in ({}, said)
-    thread.metadata = said
+    found = metadata(next(lines))
+    assert found.pop("Metric Name") == metric
+    assert thread.metadata in ({}, found)
+    thread.metadata = found
     for _ in range(int(count)):
         name, calls, subrs, excl, incl, groups = ROW.match(next(lines)).groups()
         assert '"' not in name and float(calls) > 0
@@ -65,7 +65,7 @@ def read_file(path, thread):
 
 
 def read_text(directory):
-    """{(node, context, thread): Thread} of a directory with profiles, or with a directory of them for each metric."""
+    """{(node, context, thread): Thread} of a directory with profiles, or with one directory of profiles for each metric."""
     found = {}
     several = sorted(p for p in directory.iterdir() if p.is_dir())
     assert all(p.name.startswith("MULTI__") for p in several)
@@ -77,7 +77,7 @@ def read_text(directory):
 
 
 class Java:
-    """What java.io.DataInput reads."""
+    """Reads the encoding of java.io.DataInput."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -95,7 +95,7 @@ class Java:
         raw = self.data[self.at : self.at + n]
         self.at += n
         assert b"\0" not in raw and len(raw) == n
-        # modified UTF-8: characters beyond U+FFFF are two surrogates, and NUL is not zero
+        # modified UTF-8: characters beyond U+FFFF are two surrogates, and NUL is not one zero byte
         return raw.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16")
 
     def place(self):
@@ -148,7 +148,7 @@ def read_packed(path):
 
 
 def same(a, b):
-    """Nothing if two of what the readers gave are equal to the 16 digits of the text, else what differs."""
+    """Asserts that two results of the readers are equal to the 16 digits of the text format."""
     assert a.keys() == b.keys()
     for place, thread in a.items():
         other = b[place]

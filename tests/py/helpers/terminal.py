@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands that have a terminal of their own, as in a user's window."""
+"""Commands with a controlling terminal, as in a user's window."""
 
 import contextlib
 import os
@@ -7,8 +7,8 @@ import select
 import subprocess
 import sys
 
-# The process makes the terminal its own: pty.fork() would go on in a copy of this process, in which locks may be held by threads
-# that are not there.
+# Makes the terminal the controlling terminal of a new process. pty.fork() would continue in a copy of this process, in which locks
+# may be held by threads that do not exist.
 OWN = """
 import fcntl, os, signal, sys, termios
 os.setsid()
@@ -16,11 +16,11 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has ignored
 os.execvp(sys.argv[1], sys.argv[1:])
 """
-PATIENCE = 200  # seconds until something is shown
+PATIENCE = 200  # seconds until output appears
 
 
 class Terminal:
-    """The side on which one types and reads."""
+    """The user's side of a terminal."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -29,7 +29,7 @@ class Terminal:
         os.write(self.fd, keys)
 
     def read(self):
-        """What is shown next; nothing when no process has the terminal any more."""
+        """The next output; empty once no process has the terminal open."""
         assert select.select([self.fd], [], [], PATIENCE)[0], "nothing is shown"
         try:
             return os.read(self.fd, 65536)
@@ -55,7 +55,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def on_terminal(command, **keywords):
-    """The process and its terminal, which is closed at the end."""
+    """Starts a command; yields its process and its Terminal, which is closed at the end."""
     ours, theirs = os.openpty()
     terminal = Terminal(ours)
     command = [sys.executable, "-c", OWN, *map(str, command)]
@@ -67,4 +67,4 @@ def on_terminal(command, **keywords):
             process.kill()
             raise
         finally:
-            terminal.close()  # as a window: who has it gets SIGHUP
+            terminal.close()  # as when a window is closed: processes on the terminal get SIGHUP

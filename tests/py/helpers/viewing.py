@@ -20,10 +20,10 @@ from spartito.view import payload
 from mpi import KINDS, Mpi
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
-# what was just done may make it ask for more, and a picture is drawn in the frame after that in which its view had all
+# two frames later: the last action may cause new questions, and a picture is drawn in the frame after its view has all answers
 SETTLED = f"new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done({READY}))))"
-SHIFT = 8  # of DevTools' modifiers
-# texts of which something around them shows only a part, and where the pointer would be on each
+SHIFT = 8  # bit of DevTools' modifiers
+# texts that are only partly visible, and a position of the pointer on each
 CUT = """(() => {
     const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
     while (texts.nextNode()) {
@@ -51,8 +51,8 @@ needs_viewer = [
 
 
 def ranks_of_heat(tmp_path_factory, against=0):
-    """For a fixture: the model of examples/heat.py in four ranks, and a viewer of it. against: ranks of another run that it is
-    compared with, whose model stands between them."""
+    """For a fixture: yields the model of examples/heat.py with four ranks, and a viewer of it. With `against`, a run of that many
+    ranks is compared; its model is yielded between the two."""
     pytest.importorskip("mpi4py")
     kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
     if kind is None:
@@ -87,7 +87,7 @@ class Viewer:
         self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def open(self, hash):
-        """The page with that selection, once its view has what it asked for: what it shows."""
+        """Opens the page with that selection; returns what its view shows, once it has all answers."""
         self.page.call("Page.navigate", url="about:blank")
         self.page.call("Page.navigate", url=f"{self.url}#{hash}")
         return self.ready()
@@ -98,12 +98,12 @@ class Viewer:
         return self.view()
 
     def index_of(self, name):
-        """The region's number, asked of the server: no page needs to be open."""
+        """The region's number, requested from the server without a page."""
         with urllib.request.urlopen(self.url + "data/regions", timeout=browser.PATIENCE) as answer:
             return payload.unpack(answer.read())[0]["names"].index(name)
 
     def go(self, step):
-        """Back (-1) or forward (1), once the page is there."""
+        """Goes back (-1) or forward (1) in the history; returns what the view shows."""
         was = self.page.evaluate("location.hash")
         self.page.evaluate(f"history.go({step})")
         self.page.wait_for(f"location.hash !== {was!r}")
@@ -126,7 +126,7 @@ class Viewer:
         return self.ready()
 
     def box(self, selector):
-        """x and y of an element's corner."""
+        """x and y of the top left corner of an element."""
         return self.page.evaluate(f"(({{x, y}}) => [x, y])(document.querySelector({selector!r}).getBoundingClientRect())")
 
     def mouse(self, what, x, y, **more):
@@ -146,12 +146,12 @@ class Viewer:
         return self.ready()
 
     def cut_texts(self):
-        """Texts that are not seen in full, each with what of it is not in the tooltip that it has when the pointer is on it."""
+        """Texts that are only partly visible, each with its words missing in its tooltip."""
         found = []
         for text, x, y in self.page.evaluate(CUT):
             self.mouse("Moved", x, y)
-            told = self.page.evaluate(f"document.elementFromPoint({x}, {y}).closest('[title]')?.title ?? ''")
-            found.append((text, [word for word in text.split() if word not in told]))
+            tooltip = self.page.evaluate(f"document.elementFromPoint({x}, {y}).closest('[title]')?.title ?? ''")
+            found.append((text, [word for word in text.split() if word not in tooltip]))
         self.mouse("Moved", 0, 0)
         return found
 
@@ -163,7 +163,7 @@ class Viewer:
         return base64.b64decode(self.page.call("Page.captureScreenshot")["data"])
 
     def pixels(self, selector="canvas"):
-        """How many colours a canvas has (an empty one: one), and a sum over all of it."""
+        """The number of colours of a canvas (1 if empty), and a checksum of it."""
         data = self.page.evaluate(f"""(() => {{
             const c = document.querySelector({selector!r}), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
             const colours = new Set();
@@ -178,8 +178,8 @@ class Viewer:
         self.process.communicate()
 
 
-def assert_says_how_to_record(directory, view, said):
-    """That view of an experiment that has nothing for it, made below the directory, says so."""
+def assert_says_how_to_record(directory, view, message):
+    """The view, for an experiment without data for it, shows the message how to record them."""
     (directory / "program.py").write_text("def f(): pass\nf()\n")
     done = run([sys.executable, "-m", "spartito"], "run", "-q", "-o", "x", "--", sys.executable, "program.py", cwd=directory)
     assert done.returncode == 0, done.stderr
@@ -187,6 +187,6 @@ def assert_says_how_to_record(directory, view, said):
     v = Viewer(directory / "x", directory / "browser")
     try:
         v.page.call("Page.navigate", url=f"{v.url}#view={view}")
-        v.page.wait_for(f"document.body?.innerText.includes({said!r})")
+        v.page.wait_for(f"document.body?.innerText.includes({message!r})")
     finally:
         v.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that wait, recorded with --waits, and what is told of them. They can import asleep.py."""
+"""Runs programs that wait with --waits, and finds their waits by line. The programs can import asleep.py."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from spartito._analyse import Model
 
 
 def compiled(directory):
-    """A library whose threads wait for each other (tests/native/waits.c)."""
+    """Compiles a library whose threads wait for each other (tests/native/waits.c)."""
     out = directory / "contend.so"
     source = ROOT / "tests" / "native" / "waits.c"
     subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", "-pthread", source, "-o", out], check=True)
@@ -32,7 +32,7 @@ def command(cwd, text, *options):
 
 
 def recorded(spartito, cwd, text, *options, status=0):
-    """The model of a program, and what it printed."""
+    """Runs a program; returns its model and its output."""
     done = run(spartito, *command(cwd, text, *options), cwd=cwd)
     assert done.returncode == status, done.stderr
     assert not done.stderr or status, done.stderr
@@ -40,7 +40,7 @@ def recorded(spartito, cwd, text, *options, status=0):
 
 
 def measures_itself(tmp_path, text):
-    """Runs a program with the library in front of it, which starts the measurement."""
+    """Runs a program with the waits library preloaded; the program starts the measurement."""
     write(tmp_path, text)
     environment = {**os.environ, "LD_PRELOAD": os.path.join(os.path.dirname(measure.__file__), "spartito_waits.so")}
     done = subprocess.run(
@@ -50,14 +50,14 @@ def measures_itself(tmp_path, text):
 
 
 class Waits:
-    """What a model tells, by the line of the program's own function that waits."""
+    """The waits of a model, by the program's line that waits."""
 
     def __init__(self, model):
         self.found, self.info = model.locks(), model.info()
         self.locks = self.found["locks"]
 
     def at(self, line, kind=None):
-        """All waits there, but those for the GIL; of asleep.py none."""
+        """All waits at that line, except those for the GIL and those of asleep.py."""
         there = [w for w in self.found["waits"] if w["line"] == line and os.path.basename(w["file"] or "") != "asleep.py"]
         return [w for w in there if w["kind"] != "gil" and kind in (None, w["kind"])]
 
@@ -77,7 +77,7 @@ class Waits:
 
 
 def line_of(text, mark):
-    """The line with a comment."""
+    """The number of the line that ends with this comment."""
     lines = textwrap.dedent(text).split("\n")
     (number,) = [i for i, line in enumerate(lines, 1) if line.endswith("# " + mark)]
     return number

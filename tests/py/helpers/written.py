@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One experiment whose counts are known, for the tests of the writers; and what they ask of it."""
+"""An experiment with known counts, for tests of the writers, and functions that read it."""
 
 import atexit
 import functools
@@ -118,7 +118,7 @@ def scratch():
 
 @functools.cache
 def experiment(*options):
-    """The directory of SOURCE measured with these options of `spartito run`."""
+    """The experiment directory of SOURCE, measured with these options of `spartito run`."""
     program = scratch() / "known.py"
     program.write_text(SOURCE, encoding="utf-8")
     directory = scratch() / ("run" + "".join(options))
@@ -156,14 +156,14 @@ def tree(*options):
 
 @functools.cache
 def written(format, *options):
-    """The path of the experiment in this format."""
+    """The path of the experiment converted to this format."""
     path = scratch() / ("out-" + format + "".join(options))
     model(*options).convert(format, str(path))
     return path
 
 
 def run(*command):
-    """What a foreign tool prints."""
+    """The output of another tool."""
     tool = shutil.which(command[0])
     assert tool, f"{command[0]} is needed for this test: see tools/system.sh"
     done = subprocess.run(

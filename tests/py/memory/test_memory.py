@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory as the wrappers and Python's allocators tell it: each block under the line that asked for it, exactly."""
+"""Memory recorded by the wrappers and by Python's allocators: exact numbers of each block at the line that allocated it."""
 
 import json
 import os
@@ -63,8 +63,8 @@ big = [None] * 100000  # list
 size = sys.getsizeof(bytes(5000))
 print(size)
 """)
-    # the object, and what it holds; which domain that is from depends on the version, and so does what the interpreter adds
-    # when a line runs for the first time
+    # The object and its buffer. The domain of the buffer, and allocations by the interpreter when a line runs for the first time,
+    # depend on the version.
     python = [s for s in m.sites("bytearray") if s["allocator"].startswith("python")]
     assert 14 <= sum(s["left"] for s in python) <= 16
     assert 7 << 20 <= sum(s["left_bytes"] for s in python) < (7 << 20) + 2000
@@ -72,7 +72,7 @@ print(size)
     size = sys.getsizeof(bytes(5000))
     assert 7 * size <= m.sum("bytes", "left_bytes", "python object") < 8 * size
     assert m.sum("list", "bytes", "python mem") + m.sum("list", "bytes", "python object") >= 800000
-    # what these take from the C library is not there once more
+    # memory that Python's allocators take from the C library is not counted twice
     assert not m.sites("bytearray", "malloc") and not m.sites("list", "malloc")
 
 
@@ -153,7 +153,7 @@ def work():
 x = work()
 """)
     assert 100 <= m.sum("gone", "temporary", "python object") <= 102
-    assert m.sum("kept", "temporary_bytes", "python object") < 3000  # none of the blocks
+    assert m.sum("kept", "temporary_bytes", "python object") < 3000  # no block is temporary
 
 
 def test_threads_and_release_by_another(spartito, tmp_path):
@@ -253,7 +253,7 @@ c = C()
 kept = [bytes(10000) for i in range(10)]  # kept
 atexit.register(lambda: libc.malloc(321))  # atexit
 """)
-    # what the interpreter releases when it ends was left by the program
+    # the interpreter releases these blocks at its end; they still count as left by the program
     assert m.sum("kept", "left_bytes", "python object") >= 100_000
     assert m.numbers("atexit") == (1, 321, 0, 0)
     assert m.found["processes"][0]["ended"] is not None
@@ -304,7 +304,8 @@ void *refused(size_t n)
 
 
 def test_a_block_that_could_not_grow(spartito, tmp_path):
-    """It is where it was: nobody has released it, be it the last that the thread allocated, or another thread's."""
+    """When realloc() fails, the block stays where it was and is not released, whether it is the thread's last one or belongs to
+    another thread."""
     (tmp_path / "refused.c").write_text(REFUSED)
     library = tmp_path / "refused.so"
     subprocess.run(["cc", "-w", "-shared", "-fPIC", "-fno-builtin", "-o", library, tmp_path / "refused.c"], check=True)
@@ -358,7 +359,7 @@ print(libc.own_calls() > 100)
     m = Memory(tmp_path / "x", text)
     assert m.numbers("leak") == (100, 100_000, 0, 0)
     assert m.numbers("large") == (1, 30 << 20, 0, 0)
-    assert not m.sites("large", "mmap")  # the allocator's own pages
+    assert not m.sites("large", "mmap")  # the allocator's own mapping is not counted
 
 
 def test_in_a_handler(spartito, tmp_path):
@@ -374,14 +375,14 @@ end = time.monotonic() + 0.3
 while time.monotonic() < end or len(calls) <= 10:
     libc.free(libc.malloc(20))  # plain
 signal.setitimer(signal.ITIMER_REAL, 0)
-libc.calloc(len(calls), 1)  # told
+libc.calloc(len(calls), 1)  # counted
 """)
-    assert m.sum("handler", "count") == m.sum("told", "bytes") > 10
+    assert m.sum("handler", "count") == m.sum("counted", "bytes") > 10
     assert m.sum("plain", "count") == m.sum("plain", "freed")
 
 
 def test_free_keeps_errno(spartito, tmp_path):
-    """Also where it is time to look how much is resident, and no file can be opened for that."""
+    """Also when the wrapper of free() measures the resident size, and cannot open a file for it."""
     m = recorded(spartito, tmp_path, LIBC + """
 import resource, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
@@ -483,7 +484,7 @@ def outer():
 x = outer()
 del x[100:]
 """, "--memory-sample", "20K")
-    # 26 and 20 MB in steps of 20 kB: 3 % of standard deviation
+    # 26 and 20 MB in steps of 20 kB: the standard deviation is 3 %
     assert abs(m.sum("small", "bytes", "python object") / (200_000 * sys.getsizeof(bytes(100))) - 1) < 0.2
     assert abs(m.sum("small", "count", "python object") / 200_000 - 1) < 0.2
     assert abs(sum(m.sum("large", "bytes", a) for a in ("python object", "malloc")) / 20_000_000 - 1) < 0.2
@@ -516,7 +517,7 @@ x = small(), large()
         header, *lines = shown.splitlines()
         assert "allocated" in header and "calls" not in header
         large = next(line for line in lines if "__main__:large" in line)
-        assert "40.0 MiB" in large  # also with a small block that was chosen, and stands for 4 KiB
+        assert "40.0 MiB" in large  # also if a small block was sampled, which represents 4 KiB
         assert "no calls were recorded; `spartito report memory` shows the memory" in lines
         assert "large" in lines[0] or view
     one = json.loads(run(spartito, "report", "--limit", "1", "--json", "x", cwd=tmp_path).stdout)
@@ -528,7 +529,7 @@ def test_limit_of_the_resident_size(spartito, tmp_path):
 import time
 def big():
     x = bytearray(b"x") * 80_000_000  # big
-    time.sleep(0.1)  # the size is looked at from time to time
+    time.sleep(0.1)  # the resident size is measured from time to time
     y = [bytes(1000) for i in range(100)]
     return len(x)
 print(big())
@@ -572,7 +573,8 @@ def test_an_import_is_one_part_of_a_path(spartito, tmp_path):
     shown = run(spartito, "report", "memory", tmp_path / "x").stdout
     assert "__main__:<module> > (import) > outer:<module> > (import) > inner:<module>\n" in shown
     (row,) = (s for s in m.found["sites"] if s["bytes"] >= 9_000_000)
-    assert sum(name.startswith("_frozen_importlib") for name in m.found["stacks"][row["path"]]) >= 8  # in the data they all are
+    # the call paths in the data contain all frames of the import system
+    assert sum(name.startswith("_frozen_importlib") for name in m.found["stacks"][row["path"]]) >= 8
 
 
 @pytest.mark.parametrize("option", [("--memory-sample", "none"), ("--limit-rss", "-1"), ("--memory-sample", ""),

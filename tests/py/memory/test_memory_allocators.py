@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Allocators other than the C library's and Python's usual ones: what is recorded is exact, or one line says what is not."""
+"""Allocators other than those of the C library and of Python: recorded numbers are exact, or a message names what is missing."""
 
 import os
 import shlex
@@ -13,9 +13,9 @@ from commandline import run
 from memoryhelp import LIBC, Memory, recorded
 from spartito.run.preload import HEAP
 
-# a directory with libraries of others that are not installed here
+# a directory with libraries that are not installed on the system
 ELSEWHERE = os.environ.get("TEST_LIBRARIES", "")
-# what only that allocator has
+# a function that only this allocator has
 ALLOCATORS = {"libjemalloc.so.2": "mallctl", "libtcmalloc_minimal.so.4": "tc_version", "libmimalloc.so.2": "mi_version"}
 
 
@@ -23,7 +23,7 @@ def library(name):
     found = os.path.join(ELSEWHERE, name)
     if ELSEWHERE and os.path.exists(found):
         return found
-    # in another process: here it would be in the way of what is loaded later
+    # in another process, as a loaded allocator would affect later tests
     if subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({name!r})"], capture_output=True).returncode:
         pytest.skip(f"no {name} here; TEST_LIBRARIES names a directory with it")
     return name
@@ -72,7 +72,7 @@ def test_preloaded_by_the_user(spartito, tmp_path, name):
     assert m.numbers("small") == (3000, 120_000, 3000, 120_000)
     assert m.numbers("threads") == (400, 1_200_000, 400, 1_200_000)
     assert m.numbers("aligned") == (3, 1920, 0, 0)
-    # pages that the allocator maps for itself are in what it gives out
+    # pages that an allocator maps are part of the blocks it returns
     assert not any(m.sites(mark, "mmap") for mark in m.lines)
     assert not any(key.startswith("missing") for p in m.model.info()["processes"] for key in p["meta"])
 
@@ -93,13 +93,14 @@ x = work()
         "20K",
         env={**os.environ, "LD_PRELOAD": path},
     )
-    # 1000 samples: 3 % of standard deviation
+    # 1000 samples: the standard deviation is 3 %
     assert abs(m.sum("kept", "left_bytes") / 20_000_000 - 1) < 0.2
 
 
 @pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=1K"])
 def test_an_executable_that_takes_the_address_of_malloc(spartito, tmp_path, option):
-    """And is not position-independent, as the Pythons of distributions: then dlsym() finds code in it that jumps to malloc."""
+    """In an executable that is not position-independent, as Python of some distributions, dlsym() returns a stub in the executable
+    that jumps to malloc()."""
     (tmp_path / "main.c").write_text(
         "#include <Python.h>\nvoid *(*volatile used)(size_t);\n"
         "int main(int n, char **v) { used = malloc; return Py_BytesMain(n, v); }\n"
@@ -126,7 +127,7 @@ def test_an_executable_that_takes_the_address_of_malloc(spartito, tmp_path, opti
 
 @pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=1K"])
 def test_one_that_comes_before_the_wrappers(spartito, tmp_path, option):
-    """Then malloc() is not ours, which is said; Python's allocators are recorded all the same."""
+    """Another malloc() precedes the wrapper: a message reports it, and Python's allocators are recorded nevertheless."""
     (tmp_path / "own.c").write_text(
         "#include <stddef.h>\nvoid *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);\n"
         "void __libc_free(void *);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n"
@@ -165,7 +166,7 @@ WORDS = ["malloc", "malloc_debug", "pymalloc", "pymalloc_debug", "debug", "mimal
 
 
 def exact(m, among, traced=False):
-    """What does not depend on the allocator: bytes are those that were asked for."""
+    """Sizes requested by the program: these do not depend on the allocator."""
 
     def both(mark, what):
         return sum(s[what] for s in m.sites(mark) if s["allocator"] in among and s["bytes"] / s["count"] > 20)
@@ -176,7 +177,7 @@ def exact(m, among, traced=False):
     assert 50 * 300_000 <= both("bytearray", "bytes") < 50 * 300_000 + 50 * 200
     assert 20 * 300_000 <= both("bytearray", "left_bytes") < 20 * 300_000 + 20 * 200
     assert both("numbers", "count") >= 50 * 100 and 20 * 100 <= both("numbers", "left") < 50 * 100
-    others = 2 if traced else 0  # of tracemalloc itself, which asks malloc()
+    others = 2 if traced else 0  # tracemalloc itself calls malloc()
     assert 1 <= m.sum("malloc", "left") <= 1 + others and 77 <= m.sum("malloc", "left_bytes") <= 77 + 50 * others
 
 
@@ -198,7 +199,7 @@ def test_pythonmalloc_sampled(spartito, tmp_path, word):
         pytest.skip(f"this Python has no {word}")
     m = recorded(spartito, tmp_path, PYTHON, "--memory-sample", "10", env={**os.environ, "PYTHONMALLOC": word})
     large = sum(m.sum("bytes", "bytes", a) for a in ("malloc", "python mem", "python object"))
-    # a debugger of the allocator asks for some bytes more than it was asked for
+    # a debug allocator adds some bytes to each block
     assert 50 * 5000 <= large < 50 * 5300
     small = sum(m.sum("numbers", "bytes", a) for a in ("malloc", "python mem", "python object"))
     assert small > 50 * 100 * 20
@@ -207,15 +208,16 @@ def test_pythonmalloc_sampled(spartito, tmp_path, word):
 @pytest.mark.parametrize("when", ["before", "within"])
 def test_tracemalloc_beside(spartito, tmp_path, when):
     around = PYTHON if when == "before" else "import tracemalloc; tracemalloc.start(3)\n" + PYTHON + "tracemalloc.stop()\n"
-    told = "import tracemalloc\nprint(sum(s.size for s in tracemalloc.take_snapshot().statistics('lineno')) > 6_000_000)\n"
-    text = PYTHON + told if when == "before" else around.replace("p = libc", told + "p = libc")
+    tracing = "import tracemalloc\nprint(sum(s.size for s in tracemalloc.take_snapshot().statistics('lineno')) > 6_000_000)\n"
+    text = PYTHON + tracing if when == "before" else around.replace("p = libc", tracing + "p = libc")
     m = recorded(spartito, tmp_path, text, env={**os.environ, **({"PYTHONTRACEMALLOC": "1"} if when == "before" else {})})
     assert m.stdout == "True\n"
     exact(m, {"python raw", "python mem", "python object"}, traced=True)
 
 
 def test_python_s_own_is_not_left_to_itself(spartito, tmp_path):
-    """Measured twice in a process, with tracemalloc between: no block is released to another allocator than it came from."""
+    """A process is measured several times, with tracemalloc enabled in between: no block is released to an allocator other than its
+    own."""
     (tmp_path / "program.py").write_text("""
 import spartito, tracemalloc
 kept = []

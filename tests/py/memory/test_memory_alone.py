@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiments that hold memory and no times: what report, graph, plot and diff make of them."""
+"""Experiments with memory and without times, in report, graph, plot and diff."""
 
 import json
 import re
@@ -28,14 +28,15 @@ middle()
 other()
 {more}
 """
-# A large block is recorded for certain, exactly; a small one of the call to it stands for 256 bytes and its own if it is chosen.
-# few() has a handful of these: all of them chosen would be 0.01 % of its bytes. At 16K a single one would be 0.16 %.
+# Large blocks are always recorded, with their exact size. A small block allocated by the same call represents 256 bytes plus its
+# size, if it is sampled. few() has few of these: even if all were sampled they would be 0.01 % of its bytes. With a period of 16K a
+# single one would be 0.16 %.
 OPTIONS = {"all": ["--memory-profile", "--no-calls"], "sampled": ["--memory-sample", "256"]}
 
 
 @pytest.fixture(scope="module", params=OPTIONS)
 def two(request, tmp_path_factory):
-    """Two experiments, a and b: in b few() allocates twice as much, and `added` is new. 40 and 10 MiB, 40 and 20 and 5."""
+    """Experiments a and b: in b few() allocates twice as much, and added() is new. a has 40 and 10 MiB, b has 40, 20 and 5 MiB."""
     directory = tmp_path_factory.mktemp("alone")
     spartito = [sys.executable, "-m", "spartito"]
     for name, few, more in ("a", 10, ""), ("b", 20, "def added():\n    libc.malloc(5 << 20)\nadded()\n"):
@@ -56,7 +57,7 @@ def test_the_tree_is_ordered_by_bytes(spartito, two):
     values = {row["name"]: row["metrics"]["allocated"]["incl"] for row in found}
     assert values["__main__:middle"] == pytest.approx(40 << 20, rel=0.01)
     assert not any(row["hidden"] for row in found)
-    # callers stand before what they call, and each group has the largest first
+    # callers precede their callees, and each group is sorted by size
     for i, row in enumerate(found):
         later = [r for r in found[i + 1 :] if r["parent"] == row["parent"]]
         assert all(row["metrics"]["allocated"]["incl"] >= r["metrics"]["allocated"]["incl"] for r in later)
@@ -120,7 +121,7 @@ def test_diff_of_calls_and_memory(spartito, tmp_path):
         assert run(spartito, "run", *words, cwd=tmp_path).returncode == 0
     shown = run(spartito, "diff", "a", "b", cwd=tmp_path).stdout
     assert " took " in shown and "memory: B allocated" in shown
-    # one of them without memory: there is nothing to compare
+    # one side has no memory data: nothing to compare
     run(spartito, "run", "-q", "-o", "c", "--", sys.executable, "program.py", cwd=tmp_path)
     shown = run(spartito, "diff", "a", "c", cwd=tmp_path).stdout
     assert " took " in shown and "memory: " not in shown

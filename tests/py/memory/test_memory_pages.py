@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages and the program break: each call of the program against the truth of what is there afterwards."""
+"""Pages mapped and unmapped by a program: the recorded numbers equal those that remain mapped."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def mapping(spartito, cwd, text):
 
 
 def pages(m, mark):
-    """(mapped, bytes, wholly unmapped, bytes that are gone) in pages of 4 KiB."""
+    """(mappings, pages, completely unmapped mappings, unmapped pages), in pages of 4 KiB."""
     blocks, size, gone, gone_size = m.numbers(mark, "mmap")
     return blocks, size / 4096, gone, gone_size / 4096
 
@@ -95,7 +95,7 @@ print(u == t + PAGE, FAILED in (p, q, r, s, shared, again, t))
     assert pages(m, "mapped") == (1, 64, 1, 64)
     assert pages(m, "shrunk") == (1, 16, 1, 16)
     assert pages(m, "moved") == (1, 500, 0, 0)
-    assert pages(m, "full") == (1, 8, 0, 0)  # one that fails leaves all as it is
+    assert pages(m, "full") == (1, 8, 0, 0)  # a failed call changes nothing
     assert pages(m, "refused") == (0, 0, 0, 0)
     assert pages(m, "left") == pages(m, "without its old place") == (1, 10, 0, 0)
     assert pages(m, "shared") == (1, 6, 0, 0) and pages(m, "twice") == (1, 6, 1, 6)
@@ -116,11 +116,11 @@ x = [libc.malloc(1 << 16) for i in range(1000)]  # malloc
     assert m.numbers("more", "mmap") == (1, 10000, 0, 4000)
     assert m.numbers("to", "mmap") == (1, 5000, 0, 4000)
     assert m.numbers("refused", "mmap") == (0, 0, 0, 0)
-    # what the C library takes by that way is in what it gives out
+    # mappings that malloc() makes are part of its blocks
     assert m.numbers("malloc") == (1000, 1000 << 16, 0, 0) and m.numbers("malloc", "mmap") == (0, 0, 0, 0)
 
 
-# whoever maps pages again and again, while others move theirs
+# threads map pages repeatedly while others move theirs
 THREADS = """
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -158,7 +158,7 @@ def test_threads_that_map_and_move(spartito, tmp_path):
         assert (s["freed"], s["freed_bytes"], s["elsewhere"]) == (s["count"], s["bytes"], 0)
 
 
-# what another thread could do while the resident size is looked at: it closes all descriptors, and opens its own file
+# another thread may do this while the resident size is measured: it closes all descriptors, and opens its own file
 MEANWHILE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -168,7 +168,7 @@ MEANWHILE = r"""
 #include <sys/syscall.h>
 #include <unistd.h>
 static int own = -1, times, closed;
-int looks(void) { return times; }
+int measured(void) { return times; }
 int was_closed(void) { return closed; }
 long syscall(long number, ...)
 {
@@ -209,7 +209,7 @@ for i in range(20):
     x = [libc.malloc(1 << 17), bytes(1 << 19)]
     time.sleep(0.012)
 lib = ctypes.CDLL("./meanwhile.so")
-print(lib.looks() > 5, lib.was_closed())
+print(lib.measured() > 5, lib.was_closed())
 """
     )
     (tmp_path / "program.py").write_text(text)

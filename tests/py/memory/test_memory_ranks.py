@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory of several processes: ranks of real MPIs, children by exec and fork, and threads, each with its own numbers."""
+"""Memory of several processes: MPI ranks, children by exec and fork, and threads; each has separate numbers."""
 
 import json
 import re
@@ -39,7 +39,7 @@ print(b[0])
 """
 
 
-# 1 of e^50 blocks of 1000 bytes is not recorded
+# a block of 1000 bytes is missed with the probability e^-50
 @pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=20"])
 def test_ranks(spartito, mpi, option):  # noqa: F811
     done = mpi.measured(3, RANKS, option, trace=False)
@@ -51,7 +51,7 @@ def test_ranks(spartito, mpi, option):  # noqa: F811
     for rank, process in ranks.items():
         kept = [s for s in m.sites("kept", "malloc") if s["process"] == process]
         n = 10 * (rank + 1)
-        # blocks that are so much larger than the distance of two samples are all recorded, and stand for themselves
+        # blocks much larger than the sampling period are all recorded with their exact size
         assert sum(s["left_bytes"] for s in kept) == pytest.approx(n * (1000 + rank), rel=0 if exact else 0.01)
         high = [s for s in m.sites("high", "malloc") if s["process"] == process]
         assert sum(s["bytes"] for s in high) == sum(s["freed_bytes"] for s in high) == 20_000_000 * (rank + 1), high
@@ -63,7 +63,7 @@ def test_ranks(spartito, mpi, option):  # noqa: F811
     assert [p["process"] for p in one["processes"]] == [ranks[1]] and {t["process"] for t in one["threads"]} == {ranks[1]}
     assert one["processes"][0]["sums"] == {key: one["totals"][key] for key in one["processes"][0]["sums"]}
     assert 40_000_000 <= one["peak"][0]["peak_bytes"] < 40_010_000 and one["peak"][0]["line"] == m.lines["high"]
-    # merged, the columns are there without the raw files' sites
+    # a merged experiment has the columns without reading the raw files
     run(spartito, "finalize", "--force", done.directory)
     merged = Memory(done.directory, RANKS)
     assert merged.found == m.found
@@ -114,7 +114,7 @@ import os, time
 for i in range(6):
     if not os.fork():
         x = bytearray(b"x") * 100_000_000
-        time.sleep(0.1)  # the size is looked at from time to time
+        time.sleep(0.1)  # the resident size is measured from time to time
         y = [bytearray(b"x") * 1_000_000 for j in range(50)]
         os._exit(0)
     os.wait()
@@ -154,7 +154,7 @@ def big():
     return [bytearray(b"x") * 90_000_000, time.sleep(0.1), [bytes(1000) for j in range(100)]]  # big
 for i in range(3):
     big()
-    end = time.monotonic() + 0.2  # the size is looked at from time to time, and where something is allocated
+    end = time.monotonic() + 0.2  # the resident size is measured from time to time, and where something is allocated
     while time.monotonic() < end:
         x = [bytes(1000) for j in range(3000)]
 """,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is temporary, by size classes; and the tables by line of programs that leave allocating to libraries."""
+"""Temporary allocations by size class, and tables by line for programs whose libraries allocate."""
 
 import pytest
 from memoryhelp import LIBC, recorded
@@ -9,7 +9,7 @@ from spartito.report import memorytable
 
 @pytest.mark.parametrize("options, others", [((), 1), (("--temporary", "2"), 2), (("--temporary", "3"), 3)], ids=["1", "2", "3"])
 def test_temporary_is_told_by_size_classes(spartito, tmp_path, options, others):
-    """As memray has it: at most so many others may come between."""
+    """As in memray, an allocation is temporary if at most N others occur before its release."""
     m = recorded(spartito, tmp_path, LIBC + """
 malloc, free = libc.malloc, libc.free
 small = []
@@ -38,7 +38,7 @@ for i in range(100):
 
 
 def test_temporary_of_samples(spartito, tmp_path):
-    """Told by the bytes that came in between."""
+    """For samples, the bytes allocated in between decide."""
     m = recorded(spartito, tmp_path, """
 def work():
     for i in range(1000):
@@ -76,7 +76,7 @@ import pprint  # import
 
 @pytest.mark.parametrize("option", ["--memory-profile", "--memory-sample=1K"])
 def test_the_table_by_line_has_the_programs_own_lines(spartito, tmp_path, option):
-    """Who of the program called a library that allocates, and there; importing as well."""
+    """Allocations in a library are shown at the program's line that called it, also those of an import."""
     recorded(spartito, tmp_path, LIBRARY, option)
     model = Model(str(tmp_path / "x"))
     rows = memorytable.gather(model, model.info(), 0)["allocated"]
@@ -87,8 +87,8 @@ def test_the_table_by_line_has_the_programs_own_lines(spartito, tmp_path, option
     imports = [row for row in rows if row["function"] == "__main__:<module>" and row["within"]]
     line = 1 + LIBRARY[: LIBRARY.index("  # import")].count("\n")
     lines = {row["line"] for row in imports}
-    assert line in lines and lines <= {0, 2, line}  # 0: C code that had given the GIL back
-    # nothing that the program called has a library's line
+    assert line in lines and lines <= {0, 2, line}  # 0: C code that had released the GIL
+    # below the program, no row has a line of a library
     stacks = model.memory()["stacks"]
     called = [row for row in rows if "__main__:<module>" in stacks[row["sites"][0]["path"]]]
     assert called and all(row["file"] == file for row in called)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clocks of different hosts: compared when MPI begins and ends, corrected by a line, and what is still wrong is said."""
+"""Clocks of different hosts: compared at the begin and the end of MPI, corrected by a linear function, and remaining errors are
+reported."""
 
 import json
 import re
@@ -16,7 +17,7 @@ from mpi import Measured, mpi  # noqa: F401
 
 SKEW_SOURCE = Path(__file__).parents[2] / "native" / "skew.c"
 MESSAGE = re.compile(r"MPI_(SEND|RECV) +(\d+) +(\d+) +(?:Receiver|Sender): (\d+)")
-# Every rank sends to every other, several times.
+# every rank sends to every other rank, several times
 PROGRAM = """
 import time
 import numpy as np
@@ -33,7 +34,7 @@ for i in range(8):
     time.sleep(0.05)
 """
 AHEAD = [0, 5_000_000_000, -3_000_000_000, 77_000]  # ns
-# In a million. Rank 2 tells rank 3 what rank 0's clock says, and what its own gains meanwhile is not known before MPI ends.
+# Drift in millionths. Rank 2 passes the clock of rank 0 on to rank 3; its own drift meanwhile is unknown until MPI ends.
 GAIN = [0, 1000, -90, 50]
 
 
@@ -49,7 +50,7 @@ def comparisons(rank):
 
 
 def early(directory, tmp_path):
-    """{(from, to): by how much the messages came before they were sent}, as otf2-print shows the trace."""
+    """{(from, to): times by which messages arrived before they were sent}, from the trace as otf2-print shows it."""
     convert = [sys.executable, "-m", "spartito", "convert", "--to", "otf2", "-o", str(tmp_path / "otf2"), str(directory)]
     subprocess.run(convert, check=True, capture_output=True)
     times = {"SEND": {}, "RECV": {}}
@@ -77,14 +78,14 @@ def test_skew_and_drift(mpi, skew, tmp_path):  # noqa: F811
         if me == 0:
             assert (reference, error, later_reference, later_error) == (ticks, 0, later, 0)
         doubt.append(max(error, later_error))
-        # what the clock gained before MPI began is a thousandth of that
+        # the clock's drift before MPI began is at most a thousandth of that time
         assert abs(ticks - reference - AHEAD[me]) <= doubt[me] + 60_000_000
         gained = (later - ticks) - (later_reference - reference)
         assert abs(gained - GAIN[me] / 1e6 * (later_reference - reference)) <= error + later_error + 1000
     wrong = early(done.directory, tmp_path)
     assert len(wrong) == 12
     for (a, b), amounts in wrong.items():
-        # their clocks do not agree better than they could be compared
+        # clocks agree as well as they could be compared
         assert all(amount <= doubt[a] + doubt[b] + 10 for amount in amounts), (a, b, doubt)
     found = reported(done.directory)
     assert found["messages"] == 96 and found["early"] == sum(map(len, wrong.values()))

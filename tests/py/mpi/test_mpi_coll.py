@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collectives: each of MPI's, blocking, in place, non-blocking and persistent, in communicators of all kinds: operation,
-root, communicator and bytes in every rank."""
+"""Collectives of MPI: blocking, in place, non-blocking and persistent, in all kinds of communicators. Operation, root, communicator
+and bytes are right in every rank."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ BLOCK = DOUBLE * COUNT
 ROOT = 1
 ROOTED = ("BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "REDUCE")
 
-# Arguments of every collective, for mpi4py's method of that name. counts that differ show what is summed.
+# Arguments of every collective for the method of that name in mpi4py. The counts of ranks differ, so that sums are distinguishable.
 EVERY = """
 import numpy as np
 from mpi4py import MPI
@@ -50,7 +50,7 @@ c = MPI.COMM_WORLD
 
 def expected(me, n, here):
     """(operation, sent, received) of each of those calls, by Score-P's conventions."""
-    own = 0 if here else 1  # whether a process's share for itself counts
+    own = 0 if here else 1  # whether a process's own share counts
     root, b = me == ROOT, BLOCK
     total, mine = DOUBLE * n * (n + 1) // 2, DOUBLE * (me + 1)
     of_root = {
@@ -84,11 +84,11 @@ def recorded(rank, record="collective_end", comm=1):
 
 
 def named(rank, name):
-    """The ids of communicators of that name."""
+    """The ids of communicators with that name."""
     return [c.id for c in rank.communicators().values() if c.name == name]
 
 
-# The functions for int counts, where mpi4py calls those for large ones, and arguments that are not significant.
+# The functions with int counts, as mpi4py calls those with large counts; and arguments that are not significant.
 SMALL = """
 #include <mpi.h>
 void small(void)
@@ -164,7 +164,7 @@ def test_every_collective(mpi):  # noqa: F811
         assert recorded(rank, comm=half) == in_half
         assert sorted(recorded(rank, "nbc_complete", half)) == sorted(in_half)
 
-        # each begins right behind its enter and ends right before its leave, and every request is asked for and done
+        # each operation begins after its enter and ends before its leave, and each request is created once and completed once
         for name, *records in rank.calls():
             kinds = [what for what, *_ in records]
             if name == "MPI_Wait":
@@ -177,7 +177,7 @@ def test_every_collective(mpi):  # noqa: F811
         done = [words[4] for what, *words in rank.records() if what == "nbc_complete"]
         assert sorted(asked) == sorted(done) == sorted(set(asked))
 
-        # the profile has the same bytes, where they are known: in the blocking call, or where the request is waited for
+        # the profile has the same bytes, in the blocking call or in the call that waits for the request
         for which, name in ((2, "bytes_sent"), (3, "bytes_received")):
             of = {what: 0 for what, *_ in plain}
             for call in blocking + in_half:
@@ -189,7 +189,7 @@ def test_every_collective(mpi):  # noqa: F811
             assert rank.metric("MPI_Waitall", name) == sum(call[which] for call in in_half)
 
 
-# MPICH 4.0.2 cannot start a persistent Scatter twice, measured or not.
+# MPICH 4.0.2 cannot start a persistent Scatter twice, also without Spartito
 PERSISTENT = EVERY + """
 for here in (False, True):
     for name, *rest in every(c, here):
@@ -214,7 +214,7 @@ def test_persistent(mpi):  # noqa: F811
         assert len(set(asked)) == len(asked) == len(starts)
 
 
-# Between rank 0 alone and the others; then one that fails, and what is recorded of neighbours.
+# Between rank 0 alone and the others; then a call that fails, and neighbourhood collectives.
 BETWEEN = EVERY + """
 me = c.rank
 side = c.Split(min(me, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Communicators from their making to their end: the same number in all members and in nobody else's, without a message."""
+"""Communicators from creation to end: the same number in all members and in no other communicator, agreed on without a message."""
 
 import pytest
 
@@ -47,7 +47,7 @@ free = made.pop("again")
 free.Free()
 for m in made.values(): m.Barrier()
 """
-# members and, of an intercommunicator, those of the other group, as rank 0 of it says
+# members and, for an intercommunicator, those of the other group, as recorded in its rank 0
 MEMBERS = {
     "dup": [0, 1, 2, 3], "create": [2, 1], "again": [0, 1, 2, 3], "group": [3, 1], "shared": [0, 1, 2, 3],
     "cart": [0, 1, 2], "sub": [0, 1, 2], "graph": [0, 1, 2, 3], "dist": [0, 1, 2, 3], "adjacent": [0, 1, 2, 3],
@@ -62,7 +62,7 @@ PARENTS = {
 def test_life(mpi):  # noqa: F811
     ranks = mpi.measured(4, LIFE).ranks
     for rank in ranks:
-        # both groups make it together: the collective is one of the new communicator, as Score-P has it
+        # both groups create it together: the collective belongs to the new communicator, as in Score-P
         inter = next(c for c in rank.communicators().values() if c.name == "inter")
         ((*_, end),) = rank.of("MPI_Intercomm_create")
         assert half(end[1])[0] == inter.id
@@ -129,7 +129,8 @@ def test_events_of_life(mpi):  # noqa: F811
             assert (what, half(word)) == ("collective_end", (comm, 18))
 
 
-# Handles of freed communicators come again; a communicator is known by its next one even if nobody saw it go.
+# MPI uses handles of freed communicators again: a new communicator with a known handle replaces the old one, even if its end was
+# not recorded.
 REUSED = """
 from mpi4py import MPI
 c = MPI.COMM_WORLD
@@ -183,7 +184,7 @@ def test_spawned(mpi):  # noqa: F811
     assert ("comm_destroy", down.id) in rank.of("MPI_Comm_disconnect")[0]
 
 
-# No MPI_COMM_WORLD at all.
+# A session, without MPI_COMM_WORLD.
 SESSION = """
 import mpi4py
 mpi4py.rc.initialize = False

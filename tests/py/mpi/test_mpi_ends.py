@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of MPI that end badly, begin oddly or are measured in part: a readable experiment and a clear sentence each time."""
+"""MPI programs that end abnormally, begin unusually, or are measured in part: each has a readable experiment and a clear
+message."""
 
 import re
 import signal
@@ -57,8 +58,8 @@ p.Disconnect()
 """
 
 
-def said(directory):
-    """What `spartito info` says of an experiment that it can read."""
+def messages_of(directory):
+    """Messages of `spartito info`, which must be able to read the experiment."""
     done = subprocess.run([*SPARTITO, "info", directory], capture_output=True, text=True)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
     return done.stderr
@@ -69,13 +70,13 @@ def test_a_killed_rank(mpi):  # noqa: F811
     assert done.done.returncode != 0
     assert len(done.ranks[0].messages("send")) == len(done.ranks[1].messages("recv")) == 100
     assert done.ranks[1].metric("MPI_Recv", "bytes_received") == 800
-    text = said(done.directory)
+    text = messages_of(done.directory)
     assert re.search(r"rank 1 \(process \d+ on \S+\) ended abruptly in __main__:dies, called by __main__:<module> \(", text)
     assert "rank 1 of 2 was ended by signal 9 (SIGKILL)" in text
 
 
 def last_of(p, mpi):  # noqa: F811
-    """The last enter or leave of MPI of each rank; nothing where a file was read while it was written."""
+    """The last enter or leave of MPI in each rank; empty if a file was read while it was written."""
     try:
         ranks = Measured(p, mpi.path / "x").ranks
         return [[what for what in rank.records() if what[0] in ("enter", "leave")][-1] for rank in ranks]
@@ -89,7 +90,7 @@ def test_a_rank_that_hangs(mpi):  # noqa: F811
     words = [f"mpiexec.{mpi.kind}", "-n", "2", *SPARTITO, "run", "-q", "-o", "x", "--trace", "--", sys.executable, "program.py"]
     with subprocess.Popen(words, cwd=mpi.path, env=mpi.environment, stderr=subprocess.PIPE, text=True) as p:
         end = time.monotonic() + 100
-        # what they record is in the files while they run
+        # events are in the files while the ranks run
         while not all((mpi.path / f"ready{r}").exists() for r in range(2)) or last_of(p, mpi) != stuck:
             assert time.monotonic() < end and p.poll() is None, last_of(p, mpi)
             time.sleep(0.05)
@@ -97,7 +98,7 @@ def test_a_rank_that_hangs(mpi):  # noqa: F811
         p.communicate(timeout=100)
     all_gone(mpi.path / "x")
     assert last_of(p, mpi) == stuck
-    text = said(mpi.path / "x")
+    text = messages_of(mpi.path / "x")
     assert "ended abruptly in MPI_Barrier, called by __main__:<module> (" in text
     assert "ended abruptly in MPI_Recv, called by __main__:stuck (" in text
 
@@ -106,16 +107,16 @@ def test_abort(mpi):  # noqa: F811
     program = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.Barrier()\nif c.rank == 1: c.Abort(7)\nc.Barrier()\n"
     done = mpi.measured(2, program, fails=True)
     assert done.done.returncode != 0
-    assert re.search(r"rank 1 \(process \d+ on \S+\) called MPI_Abort with code 7", said(done.directory))
+    assert re.search(r"rank 1 \(process \d+ on \S+\) called MPI_Abort with code 7", messages_of(done.directory))
 
 
 def test_mpi_is_never_begun(mpi):  # noqa: F811
     done = mpi.measured(2, "import mpi4py\nmpi4py.rc.initialize = False\nfrom mpi4py import MPI\n")
-    assert len(done.ranks) == 2 and said(done.directory) == ""
+    assert len(done.ranks) == 2 and messages_of(done.directory) == ""
 
 
 def parts(mpi, *each):  # noqa: F811
-    """Rank by rank its own command line."""
+    """Runs a separate command line for each rank; None: without Spartito."""
     (mpi.path / "program.py").write_text(HALF)
     words = []
     for n, options in enumerate(each):
@@ -128,22 +129,22 @@ def parts(mpi, *each):  # noqa: F811
 
 
 def test_only_one_rank_is_measured(mpi):  # noqa: F811
-    """Nothing of ours may wait for a rank that knows nothing of it."""
+    """The measured rank must not wait for a rank without Spartito."""
     done = Measured(parts(mpi, ["-o", "x"], None), mpi.path / "x")
     (rank,) = done.ranks
     assert (rank.meta["mpi_rank"], rank.meta["mpi_size"]) == ("0", "2")
     assert [m[1:] for m in rank.messages("send")] == [m[1:] for m in rank.messages("recv")] == [(1, 7, 3)]
-    text = said(mpi.path / "x")
+    text = messages_of(mpi.path / "x")
     assert "because not all of the 2 ranks are measured" in text and "rank 1 of 2" in text
 
 
 def test_a_directory_for_each_rank(mpi):  # noqa: F811
-    """As on nodes that share no file system."""
+    """Each rank has its own experiment, as on nodes without a shared file system."""
     parts(mpi, ["-o", "a"], ["-o", "b"])
     for me, name in enumerate("ab"):
         (rank,) = Measured(None, mpi.path / name).ranks
         assert [m[1:] for m in rank.messages("send")] == [m[1:] for m in rank.messages("recv")] == [(1 - me, 7, 3)]
-        text = said(mpi.path / name)
+        text = messages_of(mpi.path / name)
         assert "because not all of the 2 ranks are measured" in text and f"rank {1 - me} of 2" in text
 
 
@@ -160,7 +161,7 @@ def test_spawned_processes(mpi):  # noqa: F811
     children = [Rank(r) for r in raws if r.meta["mpi_size"] == "2"]
     assert sorted(m[1:] for m in parent.messages("recv")) == [(0, 7, 5), (1, 7, 6)]
     assert sorted(m[1:] for c in children for m in c.messages("send")) == [(0, 7, 5), (0, 7, 6)]
-    said(mpi.path / "x")
+    messages_of(mpi.path / "x")
 
 
 @pytest.mark.parametrize(

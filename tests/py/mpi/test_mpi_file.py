@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of MPI: every operation with its bytes and its place, and when it was complete."""
+"""Files of MPI: every operation with its bytes, its offset and its completion."""
 
 import os
 
@@ -19,8 +19,8 @@ IO = ("create", "destroy", "seek", "begin", "complete", 17, 18)
 
 
 def calls(rank):
-    """Each call of MPI that did something to a file of MPI: [function, (record, words…)…]; what the C library did for it is left
-    out, because only files of MPI are opened as such."""
+    """Each MPI call with records of MPI files: [function, (record, words…)…]. I/O of the C library for it is left out, as only MPI
+    files have handles."""
     own, call, depth = set(), [], 0
     for events in rank.raw.events.values():
         for what, *rest in events:
@@ -82,7 +82,7 @@ def test_bytes_and_places(mpi):  # noqa: F811
         assert of(rank, "seek") == [[("seek", f, 800 + 80 * me, 0, 800 + 80 * me)], [("seek", f, 2**64 - 2, 1, 800 + 80 * me + 64)]]
         assert of(rank, "write") == [[("begin", f, WRITE, 80, None), ("complete", f, 80)]]
         assert of(rank, "write_all") == [[("begin", f, WRITE | COLLECTIVE, 24, None), ("complete", f, 24)]]
-        # of the last ten elements there are two, or those that another rank wrote behind them
+        # Two of the last ten elements are in the file, or those that the other rank wrote behind them.
         ((_, *begin), (_, *complete)) = of(rank, "read")[0]
         assert begin == [f, READ, 80, None] and complete == [f, 16 if me else 80]
         assert of(rank, "read_at_all")[0][0] == ("begin", f, READ | COLLECTIVE, 80, 880)
@@ -153,7 +153,7 @@ def test_failures(mpi):  # noqa: F811
 
 
 def test_beside_the_c_library(mpi):  # noqa: F811
-    """With --io files have one numbering, and the C library's bytes are in their own columns."""
+    """With --io all files have one numbering, and bytes of the C library are in other columns."""
     program = HEAD + "f.Write_at(80 * c.rank, x); f.Close(); c.Barrier()\nopen('data').close()\n"
     for me, rank in enumerate(mpi.measured(2, program, "--io").ranks):
         handles = [rest[0] for events in rank.raw.events.values() for what, *rest in events if what == "create"]

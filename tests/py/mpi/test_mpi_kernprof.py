@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`mpiexec -n N spartito-kernprof`: one file with all ranks together, and one for each."""
+"""`mpiexec -n N spartito-kernprof`: one file for all ranks together, and one for each rank."""
 
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ from mpi import KINDS, Mpi
 
 NAMED = "import os\nr = int(os.environ.get('OMPI_COMM_WORLD_RANK') or os.environ['PMI_RANK'])\n"
 BEGUN = "from mpi4py import MPI\nr = MPI.COMM_WORLD.rank\n"
-# one that waits for ranks that have not come as long as it takes on a busy machine
+# waits up to 100 s for missing ranks, as a busy machine may start them late
 PATIENT = (
     "import sys\nfrom spartito.experiments import ranks\nfrom spartito.compat.kernprof.command import main\n"
     "ranks.JOIN_TIMEOUT = 100\n"
@@ -36,7 +36,7 @@ def left(mpi):
 @pytest.mark.parametrize("head", [NAMED, BEGUN], ids=["named", "begun"])
 @pytest.mark.parametrize("option", ["-l", "-b"])
 def test_a_file_for_each_rank(mpi, head, option):
-    """Of ranks that begin MPI, and of ones that only are started as such."""
+    """For ranks that begin MPI, and for ranks that only mpiexec started."""
     (mpi.path / "script.py").write_text(head + PROGRAM, encoding="utf-8")
     done = mpi.run(3, [*KERNPROF, option, "script.py"])
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that merge what they recorded: where MPI ends, and by `mpiexec … spartito finalize`."""
+"""Ranks merge their data: at the end of MPI, or with `mpiexec … spartito finalize`."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from spartito.experiments import losses
 
 from mpi import mpi  # noqa: F401
 
-# each rank has functions and call paths that others have not
+# each rank has functions and call paths that no other rank has
 PROGRAM = """
 from mpi4py import MPI
 import threading
@@ -44,7 +44,7 @@ def everything(directory):
 
 
 def same_without(directory):
-    """What is said of an experiment with its merged file and without; the file stays away."""
+    """The reports of an experiment, which must be the same with and without its merged file; the file is moved away."""
     with_it = everything(directory)
     os.rename(directory / "merged", directory.parent / "merged-then")
     assert everything(directory) == with_it
@@ -61,7 +61,7 @@ def test_where_mpi_ends(mpi):  # noqa: F811
     assert calls["MPI_Finalize"] == calls["only_0"] * 3 == 3
 
 
-# some 500 KiB of each rank: the message is of more pieces than one rank sends without having heard of the other
+# about 500 KiB for each rank: a message of more pieces than a rank sends before the other one has answered
 MANY = """
 from mpi4py import MPI
 rank = MPI.COMM_WORLD.rank
@@ -77,7 +77,7 @@ def test_ranks_with_much_to_say(mpi):  # noqa: F811
     assert calls == [1] * 12000
 
 
-# the command line with another idea of what is large; each launcher that makes summaries leaves a line
+# the command line with a lower limit of a large trace; each launcher that builds the index adds a line
 FINALIZING = """
 import os, sys
 from spartito.experiments import lod
@@ -101,7 +101,7 @@ def test_the_last_launcher_sums_up_what_all_ranks_recorded(mpi):  # noqa: F811
     model = _analyse.Model(str(mpi.path / "x"))
     events = model.info()["events"]
     assert events > 4000 and (mpi.path / "made").read_text() == f"{events}\n"
-    assert model.sum_up() is False  # it is there, and of the files as they are now
+    assert model.sum_up() is False  # the index exists, and belongs to these files
     assert done.stderr.count("self time") == 1 and "no summaries" not in done.stderr
 
 
@@ -156,12 +156,12 @@ def test_tasks(mpi):  # noqa: F811
 
 
 def test_what_comes_after_the_end_of_mpi_is_kept(mpi):  # noqa: F811
-    """A program that ends MPI itself goes on, and so does the measurement."""
+    """A program that ends MPI itself continues, and so does the measurement: its data after MPI is not lost."""
     done = mpi.measured(2, PROGRAM + "MPI.Finalize()\ndef late(): pass\nlate()\n")
     assert not (done.directory / "merged").exists()
     report = json.loads(say(done.directory, "report", "--json", "--limit", "0"))
     assert [row["visits"] for row in report["rows"] if row["qualname"] == "late"] == [2]
-    # one that ends it and one that leaves it to Python
+    # one rank ends MPI itself, the other leaves it to Python
     done = mpi.measured(2, PROGRAM + "if c.rank: MPI.Finalize()\ndef late(): pass\nlate()\n")
     assert not (done.directory / "merged").exists()
 
@@ -187,7 +187,7 @@ os.wait()
 
 
 def test_children_and_threads_that_go_on(mpi):  # noqa: F811
-    """A child of fork is no rank. MPI's own threads, which have files, end when the merge is over, and change nothing."""
+    """A forked child is not a rank. Threads of MPI itself, with file I/O, end after the merge and change nothing."""
     done = mpi.measured(2, PROGRAM + FORKING, "--io")
     assert (done.directory / "merged").exists()
     info = same_without(done.directory)[0]
@@ -198,7 +198,8 @@ def test_children_and_threads_that_go_on(mpi):  # noqa: F811
 
 
 def test_other_ranks_are_not_measured(mpi, tmp_path):  # noqa: F811
-    """Groups of which the same is measured, and not the same is not, stay apart in a merged experiment."""
+    """Two groups whose measured members are the same, while members without Spartito differ, remain separate in a merged
+    experiment."""
     split = "c.Split(0 if c.rank != {} else MPI.UNDEFINED)\n"
     (mpi.path / "program.py").write_text(PROGRAM + split.format(2) + split.format(1))
     run = f"{sys.executable} -m spartito run -q --trace -o x --"
@@ -212,7 +213,7 @@ def test_other_ranks_are_not_measured(mpi, tmp_path):  # noqa: F811
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
             (tmp_path / "out").mkdir()
             say(mpi.path / "x", "convert", "--to", kind, "-o", tmp_path / "out" / kind, status=losses.INCOMPLETE)
-            # each archive has a number of its own in its anchor file
+            # each archive has another number in its anchor file
             files = [p for p in (tmp_path / "out").rglob("*") if p.is_file() and p.suffix != ".otf2"]
             found.append({p.name: p.read_bytes() for p in files})
         return found
@@ -228,8 +229,8 @@ def test_a_rank_is_killed(mpi):  # noqa: F811
     done = mpi.measured(3, PROGRAM + killed, fails=True)
     assert done.done.returncode != 0
     assert not (done.directory / "merged").exists()
-    said = say(done.directory, "finalize")
-    assert "merged 3 processes" in said
+    output = say(done.directory, "finalize")
+    assert "merged 3 processes" in output
     assert same_without(done.directory)[0]["processes"][1]["end"] == "abrupt"
 
 
@@ -246,7 +247,7 @@ def test_by_mpiexec(mpi):  # noqa: F811
     by = mpi.run(2, [*command[:-1], mpi.path / "nowhere"])
     assert by.returncode != 0
     assert by.stderr.count("there is no such experiment") == 1
-    # a program that is a rank may merge alone
+    # a program that is a rank may run the merge alone
     (mpi.path / "inner.py").write_text(f"import os, subprocess\nfrom mpi4py import MPI\n"
                                        f"if MPI.COMM_WORLD.rank == 0: subprocess.run({list(map(str, command))}, check=True)\n")
     assert "merged 3 processes" in mpi.run(2, [sys.executable, "inner.py"]).stdout

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user of MPI gets: one `spartito run` in each rank, several formats at once, read by the tools they are for. The records
-are those that Score-P writes, in its order."""
+"""One `spartito run` in each rank, with several formats at once, read by the tools for these formats. The records are those of
+Score-P, in the same order."""
 
 import re
 import shutil
@@ -110,7 +110,7 @@ def run(request, tmp_path_factory):
     return Run(Mpi(request.param, tmp_path_factory.mktemp("run")))
 
 
-def test_said_and_written_once(run):
+def test_reported_and_written_once(run):
     assert run.done.stdout == "done\n" * 2
     summary = ("spartito: program took ", "MPI took ", "2 ranks outside of MPI: balance ", "next: ")
     for once in (*summary, "-otf2 (open with", ".cubex (open with", "-tau (open with"):
@@ -127,7 +127,7 @@ def test_info_names_the_mpi(run):
 
 
 def expected(me):
-    """Each call of that rank that is about messages and communicators, as Score-P records it."""
+    """All calls of that rank with messages or communicators, as Score-P records them."""
     other = 1 - me
 
     def send(tag, n, comm=WORLD):
@@ -250,12 +250,12 @@ def one_sided(other):
     ]
 
 
-def lettered(calls):
-    """Requests and what else has numbers that match by letters, in the order in which they are met."""
+def with_letters(calls):
+    """Replaces requests and other matching numbers by letters, in the order of their occurrence."""
     letters = {}
 
     def letter(match):
-        # requests, operations on files and one-sided ones are counted apart
+        # requests, file operations and one-sided operations are numbered separately
         return f"{match[1]}: " + letters.setdefault(match[0], "abcdefghijklmnop"[len(letters)])
 
     number = r"((?<!Offset )(?<!Bytes )Request|Matching(?: Id)?): (\d+)"
@@ -272,7 +272,7 @@ def test_records_and_their_order(run, rank):
         assert begin == "MPI_COLLECTIVE_BEGIN"
         assert end.startswith(f"MPI_COLLECTIVE_END Operation: {operation}, {WORLD}, Root: NONE")
         assert sorted(comms) == [f'COMM_{what} Communicator: "MPI_COMM_{name}"' for name in ("SELF", "WORLD")]
-    assert lettered(calls[1:-1]) == expected(rank)
+    assert with_letters(calls[1:-1]) == expected(rank)
 
 
 def test_messages_arrive_after_they_were_sent(run):

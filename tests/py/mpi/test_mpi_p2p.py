@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Point to point: every message with its partner, tag, communicator and bytes, once where it was sent and once where it
-came."""
+"""Point-to-point messages: each is recorded once where it was sent and once where it was received, with partner, tag, communicator
+and bytes."""
 
 import sys
 from collections import Counter
@@ -22,7 +22,7 @@ x, y = np.arange(10.), np.zeros(10)
 
 
 def both(ranks):
-    """What was sent and what came, as (from, to, tag, bytes); request-based or not."""
+    """Sent and received messages as (from, to, tag, bytes), with or without requests."""
     sent, came = Counter(), Counter()
     for me, rank in enumerate(ranks):
         for record in ("send", "isend"):
@@ -33,7 +33,7 @@ def both(ranks):
 
 
 def requests(rank, *records):
-    """The numbers of requests in records of these kinds."""
+    """Numbers of requests in records of these kinds."""
     place = {"isend": 3, "irecv": 3}
     return sorted(words[place.get(what, 0)] for what, *words in rank.records() if what in records)
 
@@ -140,7 +140,7 @@ for k in range(steps):
 
 
 def halo(n):
-    """(from, to, tag, bytes) of each message on a grid whose first axis is a ring."""
+    """(from, to, tag, bytes) of each message on a grid whose first axis is periodic."""
     rows, columns = GRIDS[n]
     for i in range(rows):
         for j in range(columns):
@@ -221,7 +221,7 @@ def test_partitioned(mpi):  # noqa: F811
     assert {"MPI_Psend_init", "MPI_Precv_init", "MPI_Pready", "MPI_Pready_range"} <= set(done.ranks[0].names())
 
 
-# made in a pause, and started under two measurements and between them
+# requests created during a pause, and started in two measurements and between them
 AGAIN = """
 import os, spartito
 spartito.start("first" + (os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ["PMI_RANK"]), trace=True)
@@ -299,7 +299,7 @@ if me == 1: d.recv()
 
 
 def test_objects_come_too(mpi):  # noqa: F811
-    """comm.recv() of mpi4py is a matched probe."""
+    """comm.recv() of mpi4py is a matched probe: received objects are recorded, too."""
     ranks = mpi.measured(2, OBJECTS).ranks
     sent, came = both(ranks)
     assert sent == came and sorted(tag for _, _, tag, _ in sent) == [1, 2, 3, 4, 5]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One-sided communication: every operation with its bytes, and which calls end it where."""
+"""One-sided communication: every operation with its bytes, and the calls that complete it."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ x, y = np.ones(10), np.ones(10)
 memory = np.zeros(100)
 w = MPI.Win.Create(memory, 8, comm=c)
 """
-NON_BLOCKING, REMOTE = 1, 3  # how an operation ended
+NON_BLOCKING, REMOTE = 1, 3  # how an operation was completed
 PROCESS, MEMORY = 1, 2  # synchronisation
 BARRIER, CREATE, DESTROY, CREATE_AND_ALLOCATE, DESTROY_AND_DEALLOCATE = 0, 17, 18, 21, 22
 REQUESTED, RELEASED = 0, 3  # locks
@@ -24,7 +24,7 @@ ALL = 2**32 - 1
 
 
 def ends(rank):
-    """{matching of an operation: (target, bytes there, bytes back, [(function that ended it, how)…])}."""
+    """{matching of an operation: (target, bytes to it, bytes back, [(function that completed it, how)…])}."""
     found = {}
     for function, *records in rank.calls():
         for what, *words in records:
@@ -84,7 +84,7 @@ def test_groups(mpi):  # noqa: F811
         both = [("MPI_Win_complete", NON_BLOCKING), ("MPI_Win_complete", REMOTE)]
         assert [e[3] for e in ends(rank)] == [both, both]
         syncs = [(half(w[0])[1], w[1]) for what, *w in rank.records() if what == "group_sync"]
-        assert syncs == [(MEMORY, 1), (PROCESS, 1), (MEMORY, 1), (PROCESS | MEMORY, 1)] * 2  # the same members, the same group
+        assert syncs == [(MEMORY, 1), (PROCESS, 1), (MEMORY, 1), (PROCESS | MEMORY, 1)] * 2  # the same members: the same group
 
 
 def test_atomics_have_numbers_of_their_own(mpi):  # noqa: F811

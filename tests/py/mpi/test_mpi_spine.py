@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI in measured programs: where the wrappers are, and where they are not."""
+"""MPI in measured programs: where the wrappers are active, and where they are not."""
 
 import re
 import subprocess
@@ -54,11 +54,11 @@ def test_abort(mpi):  # noqa: F811
     assert done.ranks[1].meta["mpi_aborted"] == "7"
     assert done.ranks[1].names()[-1] == "MPI_Abort"
     assert done.ranks[0].names().count("MPI_Barrier") >= 1
-    said = subprocess.run([sys.executable, "-m", "spartito", "info", done.directory], capture_output=True, text=True).stderr
-    assert re.search(r"^spartito.*: rank 1 \(process \d+ on .*\) called MPI_Abort with code 7$", said, re.M), said
+    message = subprocess.run([sys.executable, "-m", "spartito", "info", done.directory], capture_output=True, text=True).stderr
+    assert re.search(r"^spartito.*: rank 1 \(process \d+ on .*\) called MPI_Abort with code 7$", message, re.M), message
 
 
-# What a program finds out by asking for a symbol must be the truth: with no MPI there, and with one.
+# A program can query MPI symbols in the process: the answer must be right without MPI and with it.
 ASK = """
 import ctypes, sys
 everywhere = ctypes.CDLL(None)

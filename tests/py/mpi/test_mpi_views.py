@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""report messages, waits and critical-path on four ranks whose events are known (tests/c/generator/rawgen_mpi.c): what is
-shown, what is said when a rank is missing, and what is refused. Waits of real programs: test_mpi_waits.py."""
+"""report messages, waits and critical-path on four ranks with known events (tests/c/generator/rawgen_mpi.c): the tables, messages
+about a missing rank, and refusals. For waits of real programs see test_mpi_waits.py."""
 
 import csv
 import io
@@ -82,10 +82,10 @@ def test_a_rank_is_missing(spartito, part):
     found = asked(spartito, part, "messages")
     assert (found["unmatched_sends"], found["unmatched_receives"], found["unmeasured"]) == (2, 2, 4)
     assert [r["to"] for r in found["rows"]["pair"] if r["from"] == 2] == [None]
-    said = "no receive was found of 2 messages and no send of 2 (4 of these with processes that were not measured)"
-    assert said in run(spartito, "report", "messages", part).stdout
-    assert said in run(spartito, "info", part).stdout
-    assert said in asked(spartito, part, "waits")["notes"]
+    message = "no receive was found of 2 messages and no send of 2 (4 of these with processes that were not measured)"
+    assert message in run(spartito, "report", "messages", part).stdout
+    assert message in run(spartito, "info", part).stdout
+    assert message in asked(spartito, part, "waits")["notes"]
 
 
 def test_nobody_waited(spartito, whole):
@@ -95,7 +95,7 @@ def test_nobody_waited(spartito, whole):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["waits", "--rank", "0"], "--rank is not for the report waits"),
         (["critical-path", "--depth", "2"], "--depth is not for the report critical-path"),
@@ -105,9 +105,9 @@ def test_nobody_waited(spartito, whole):
         (["waits", "--compensate"], "--compensate is not for the report waits"),
     ],
 )
-def test_what_does_not_go(spartito, whole, options, said):
+def test_what_does_not_go(spartito, whole, options, message):
     done = run(spartito, "report", *options, whole)
-    assert (done.returncode, done.stdout) == (2, "") and said in done.stderr
+    assert (done.returncode, done.stdout) == (2, "") and message in done.stderr
 
 
 @pytest.mark.parametrize("report", ["messages", "waits", "critical-path"])
@@ -118,10 +118,10 @@ def test_without_mpi_or_trace(spartito, tmp_path, report):
     shutil.copy(ROOT / "tests/old-raw/v2-profile.raw", tmp_path / "y" / "raw")
     for place in ("x", "y"):
         done = run(spartito, "report", report, tmp_path / place)
-        said = "no MPI was recorded\n"
+        message = "no MPI was recorded\n"
         if report == "waits":
-            said = "it contains neither waits of threads, which `spartito run --waits` records, nor MPI\n"
-        assert done.returncode != 0 and f"{tmp_path / place}: {said}" in done.stderr
+            message = "it contains neither waits of threads, which `spartito run --waits` records, nor MPI\n"
+        assert done.returncode != 0 and f"{tmp_path / place}: {message}" in done.stderr
 
 
 @pytest.mark.parametrize("report", ["messages", "waits", "critical-path"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real programs that wait in known ways, under both MPIs: what `report` says of it. Each rank notes when it came to a call; the
-truth is when its raw file says that the call began, and not what was meant to happen: the machine may be busy."""
+"""Real programs with known waits, under each MPI. Each rank notes the time before a call. The expected wait is computed from the
+begin of the calls in the raw files, not from the sleeps in the program, as the machine may be busy."""
 
 import bisect
 import json
@@ -83,14 +83,14 @@ comm.Barrier(); time.sleep(0.15 * (size - 1 - rank)); scan()
 half = comm.Split(rank % 2)
 half.Barrier()
 """
-NEAR = 0.001  # s
-# what the scenes are about; mpi4py asks other things, too
+NEAR = 0.001  # seconds
+# the calls of the scenes; mpi4py calls other functions, too
 CALLS = ("MPI_Send", "MPI_Isend", "MPI_Ssend", "MPI_Recv", "MPI_Mprobe", "MPI_Wait", "MPI_Waitall", "MPI_Barrier",
          "MPI_Ibarrier", "MPI_Allreduce", "MPI_Bcast", "MPI_Reduce", "MPI_Scan")  # fmt: skip
 
 
 class Found:
-    """What report says of a run, and what the ranks noted."""
+    """The reports of a run, and the times that the ranks noted."""
 
     def __init__(self, spartito, mpi, ranks, program):  # noqa: F811
         measured = mpi.measured(ranks, BEGIN + program + END, SPARTITO_CLOCK="monotonic")
@@ -101,16 +101,16 @@ class Found:
         self.came = [self.calls(rank, mpi.path / f"noted-{i}.json") for i, rank in enumerate(measured.ranks)]
         self.ended = [max(t for t, (_, name) in rank.raw.enters if name == "MPI_Finalize") for rank in measured.ranks]
         self.metrics = {m["name"]: m for m in self.waits["metrics"]}
-        # nothing is missing, and no clock contradicts another one
+        # nothing is missing, and the clocks agree
         assert self.messages["notes"] == self.waits["notes"] == []
 
     def calls(self, rank, notes):
-        """When the first of these calls after each note began, in seconds of the clock that the notes are of, too."""
+        """Time of the first of these calls after each note, in seconds of the clock of the notes."""
         begins = sorted(ticks / 1e9 for ticks, (_, name) in rank.raw.enters if name in CALLS)
         return {name: begins[bisect.bisect_left(begins, at - 1e-6)] for name, at in json.loads(notes.read_text()).items()}
 
     def waited(self, metric, scene, rank, on=None):
-        """Seconds in that function of the program."""
+        """Seconds of waits in that function of the program."""
         ranks, kinds = self.waits["ranks"], self.metrics[metric]["kinds"]
         return sum(
             row["time"]
@@ -130,7 +130,7 @@ class Found:
 def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
     for _ in range(5):
         found = Found(spartito, mpi, ranks, POINT_TO_POINT)
-        # a path on which rank 1 waits for rank 0, and all for rank 1; on a busy machine they may come in another order
+        # a path on which rank 1 waits for rank 0, and all for rank 1; on a busy machine the order may differ
         if found.came[1]["chain"] < found.came[0]["chain"] and found.ended[1] == max(found.ended):
             break
     pairs = ranks // 2
@@ -176,7 +176,7 @@ def test_collectives(spartito, mpi):  # noqa: F811
     assert not any(found.waited("mpi_earlyreduce", "reduce", rank) for rank in range(1, ranks))
 
 
-# Rank 1 takes three of five messages and is killed; rank 0 waits for an answer until it is killed, too.
+# rank 1 receives three of five messages and is killed; rank 0 waits for an answer until it is killed, too
 KILLED = """
 import os, time
 from mpi4py import MPI

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells measured in the running kernel: %%spartito, %spartito, what they record, and what goes wrong in one line."""
+"""Cells measured in the running kernel by %%spartito and %spartito: recorded functions, and one-line messages for errors."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def functions(cell):
 
 
 def call_paths(cell):
-    """Rows of the call tree, by the names of their functions from the outermost on."""
+    """Rows of the call tree, by the names of their functions from the outermost in."""
     names, found = {}, {}
     for row in model(cell).tree():
         names[row["path"]] = (*names.get(row["parent"], ()), row["name"])
@@ -51,7 +51,7 @@ def test_a_cell_is_measured_where_it_is(kernel):
     seen = functions(cell)
     here, before = f"In[{cell.count}]", f"In[{cell.count - 1}]"
     assert seen[f"{before}:double"] == 6 and seen[f"{here}:A.m"] == 1 and seen[here] == 1
-    # each statement is code of its own, and one region; the shell's functions are left out
+    # each statement is a separate code object, but all are one region; functions of the shell are left out
     assert [name for name in seen if name.endswith("<module>")] == [f"{here}:<module>"]
     assert not [name for name in seen if name.startswith(("IPython", "ipykernel", "traitlets", "zmq", "asyncio", "spartito"))]
     assert model(cell).info()["locations"][0]["name"] == "MainThread" and len(model(cell).info()["locations"]) == 1
@@ -104,7 +104,8 @@ def test_what_the_shell_does_is_no_function_of_the_cell(kernel):
 
 
 def test_a_program_in_a_cell_a_question_and_another_interpreter(kernel):
-    """Nothing of them is damaged or missing, and what the shell does for them is one call."""
+    """A shell program, input() and a sub-interpreter in a cell: no data is damaged or missing, and the shell's work for them is one
+    call."""
     cell = kernel.ok("%%spartito\n%%bash\necho from bash")
     assert cell.stdout == "from bash\n" and "damaged" not in cell.displays[0]["text/plain"]
     cell = kernel.ok("%%spartito\ninput('how many? ')", "7")
@@ -116,7 +117,8 @@ def test_a_program_in_a_cell_a_question_and_another_interpreter(kernel):
 
 
 def test_a_cell_below_another_magic_is_the_cell(kernel):
-    """Its code is named after it and not after the magic, whose own functions are left out; functions stay those of their cell."""
+    """A cell with another magic below %%spartito: its code is named after the cell, not after the magic, whose functions are left
+    out. Earlier functions keep the name of their cell."""
     body = "def timed(n):\n    return sum(range(n))\nclass T:\n    def m(self): return timed(3)\nT().m()\n"
     for magic in ("time", "capture out"):
         cell = kernel.ok(f"%%spartito --lines .\n%%{magic}\n{body}")
@@ -153,12 +155,12 @@ def test_a_cell_without_code_is_not_measured(kernel):
 
 
 def test_a_mark_below_a_comment_says_where_it_belongs(kernel):
-    said = kernel.run("# a comment\n%%spartito\n1").stderr
-    assert "%%spartito` not found" in said and "it must be the first line of the cell, above comments" in said
+    message = kernel.run("# a comment\n%%spartito\n1").stderr
+    assert "%%spartito` not found" in message and "it must be the first line of the cell, above comments" in message
 
 
 def test_programs_that_a_cell_starts(kernel):
-    """They find its measurement while it lasts, and nothing of it afterwards; what a cell sets itself stays."""
+    """Programs started by a cell join its measurement, and after it get no variable of Spartito. Variables set by a cell remain."""
     (kernel.directory / "child.py").write_text("def of_child(): pass\nof_child()\n")
     starts = "import os, subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True);"
     cell = kernel.ok(f"%%spartito --trace\n{starts}\nos.environ['SPARTITO_TRACE_MEMORY'] = '16M'")
@@ -178,7 +180,7 @@ def test_programs_that_a_cell_starts(kernel):
 
 
 def test_the_api_within_a_cell(kernel):
-    """A part of a cell is a result as any other, under the cell's name."""
+    """A measured part of a cell is a result like any other, with the name of the cell."""
     part = "with spartito.measure(trace=True):\n    in_part(3)"
     cell = kernel.ok(f"import spartito\ndef in_part(n): return n\nin_part(1)\n{part}\nin_part(2)")
     here = f"In[{cell.count}]"
@@ -205,7 +207,7 @@ def test_a_statement_is_measured_and_its_value_is_there(kernel):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("%%spartito --trac\n1", "unknown option --trac; did you mean --trace?"),
         ("%%spartito --no-finalize\n1", "unknown option --no-finalize"),
@@ -217,14 +219,14 @@ def test_a_statement_is_measured_and_its_value_is_there(kernel):
         ("%spartito --bogus 1", "unknown option --bogus"),
     ],
 )
-def test_what_cannot_be_understood_is_one_line(kernel, code, said):
+def test_what_cannot_be_understood_is_one_line(kernel, code, message):
     cell = kernel.run(code)
-    assert cell.status == "error" and said in cell.stderr and cell.result is None and not results(cell)
+    assert cell.status == "error" and message in cell.stderr and cell.result is None and not results(cell)
     assert kernel.ok("1 + 1").value == "2"
 
 
 def test_a_mark_below_another_magic_is_refused(kernel):
-    cell = kernel.run("%%time\n%%spartito\nprint('ran')")  # which shows errors itself, in some versions
+    cell = kernel.run("%%time\n%%spartito\nprint('ran')")  # the %%time magic shows the error itself in some versions
     assert "it must be the first line of the cell, above comments and other magics" in cell.stderr and cell.stdout.find("ran") < 0
 
 
@@ -233,7 +235,7 @@ def test_threads_of_the_user_are_recorded_and_those_of_the_kernel_are_not(kernel
         "import threading\nstop = threading.Event()\nbeats = 0\ndef beat():\n    global beats\n    beats += 1\n"
         "def loop():\n    while not stop.wait(0.001): beat()\nthread = threading.Thread(target=loop)\nthread.start()"
     )
-    # the first may be counted by a call that began before the cell
+    # the first beat may be in a call that began before the cell
     waits = "import time\nbefore = beats\nwhile beats < before + 6: time.sleep(0.001)\n"
     cell = kernel.ok(f"%%spartito\n{waits}print('.')\nstop.set()\nthread.join()")
     assert len(model(cell).info()["locations"]) == 2
@@ -243,7 +245,7 @@ def test_threads_of_the_user_are_recorded_and_those_of_the_kernel_are_not(kernel
 
 def test_processes_and_pools_of_a_cell_and_nothing_stays_behind(kernel):
     kernel.ok("def square(x): return x * x")
-    # neither ends before the other has begun
+    # neither worker ends before the other one has begun
     pool = "with fork.Pool(2, fork.Barrier(2).wait) as pool: r = pool.map(square, range(10))"
     cell = kernel.ok(f"%%spartito\nimport multiprocessing\nfork = multiprocessing.get_context('fork')\n{pool}\nr[9]")
     assert cell.value == "81" and len(model(cell).info()["processes"]) == 3
@@ -262,7 +264,7 @@ def test_what_an_interrupt_leaves_open_is_ended(kernel):
 
 
 def test_a_directory_that_was_removed_is_one_like_any_other(kernel):
-    """What is measured into it now is not taken for what was left open there before."""
+    """A directory that was deleted and is used again: its new measurement is not confused with one that is still open there."""
     kernel.ok("%%spartito -o again\n1")
     kernel.ok("import shutil\nfrom spartito.notebook import measuring\nshutil.rmtree('again')")
     kernel.ok("unit = measuring.begin(measuring.Request('x', directory='again'))")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cells with samples, memory and waits: what is the cell's, what the result says, and that nothing is left over."""
+"""Cells with samples, memory and waits: data of the cell, messages in the result, and no processes or files left behind."""
 
 import os
 import re
@@ -39,16 +39,16 @@ def model(cell):
     return Model(text.split("\n")[-1])
 
 
-def seen(kernel, code, name, enough):
-    """The cell, whose result is in the directory `name`: it goes on until a file of that name with .seen is there, which is made
-    once what it has recorded is enough."""
+def until_seen(kernel, code, name, enough):
+    """Runs a cell whose result is in the directory `name`. The cell loops until the file `name`.seen exists; it is created when the
+    recorded data satisfies `enough`."""
     from spartito.analysis import Error, Model
 
     def recorded():
         try:
             return enough(Model(str(kernel.directory / name)))
         except Error:
-            return False  # it is not there yet
+            return False  # the experiment does not exist yet
 
     running = kernel.begin(code).until(recorded)
     (kernel.directory / f"{name}.seen").touch()
@@ -58,7 +58,7 @@ def seen(kernel, code, name, enough):
 
 
 def spins(found):
-    """Samples of spin() in calls from a cell's code, and in others."""
+    """[samples of spin() called from a cell's code, and from elsewhere]."""
     samples = [0, 0]
     for path, row in call_paths(found).items():
         if path[-1].endswith(":spin"):
@@ -75,7 +75,7 @@ def call_paths(found):
 
 
 def samplers():
-    """Processes that run the script between a kernel and its sampler, or were forked from it, by the directory they sample for."""
+    """Command lines of sampler processes, and of the processes between a kernel and its sampler."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -104,12 +104,12 @@ def test_where_cells_cannot_be_sampled(kernel):
 @samples
 def test_samples_of_a_cell_are_those_of_its_code(kernel):
     code = "t = threading.Thread(target=spin, args=('both.seen',)); t.start()\nspin('both.seen')\nt.join()\n'done'"
-    cell = seen(kernel, f"%%spartito --sample -o both\n{code}", "both", lambda found: min(spins(found)) > 10)
+    cell = until_seen(kernel, f"%%spartito --sample -o both\n{code}", "both", lambda found: min(spins(found)) > 10)
     here, before = f"In[{cell.count}]", f"In[{cell.count - 1}]"
     assert cell.value == "'done'" and cell.stderr == ""
     paths = call_paths(model(cell))
     assert paths[here, f"{here}:<module>", f"{before}:spin"]["metrics"]["samples"]["incl"] > 10
-    # a thread may be seen before its first Python function, and after its last
+    # a thread may be sampled before its first Python function, and after its last one
     assert {path[0] for path in paths} - {"<no Python code>"} == {here, "threading:Thread._bootstrap"}
     names = {name for path in paths for name in path}
     assert not [n for n in names if n.startswith(("IPython", "ipykernel", "tornado", "zmq", "asyncio", "selectors", "spartito"))]
@@ -117,14 +117,14 @@ def test_samples_of_a_cell_are_those_of_its_code(kernel):
     assert [p["sampled"] for p in info["processes"]] == [True] and not info["problems"]
     text = cell.displays[0]["text/plain"]
     assert "times are those of samples" in text
-    assert f"-  {before}:spin " in text  # how often it was called nobody knows
+    assert f"-  {before}:spin " in text  # the number of calls is unknown
     none_left(kernel.directory)
 
 
 @samples
 def test_samples_beside_calls_meet_them(kernel):
     code = "%%spartito --sample --calls -o called\nspin('called.seen')"
-    cell = seen(kernel, code, "called", lambda found: spins(found)[0] > 10)
+    cell = until_seen(kernel, code, "called", lambda found: spins(found)[0] > 10)
     here = f"In[{cell.count}]"
     cells = ((path, row) for path, row in call_paths(model(cell)).items() if path[:2] == (here, f"{here}:<module>"))
     (row,) = (row for path, row in cells if path[-1].endswith(":spin"))
@@ -133,7 +133,7 @@ def test_samples_beside_calls_meet_them(kernel):
 
 @samples
 def test_a_statement_is_sampled(kernel):
-    cell = seen(kernel, "%spartito --sample -o stated spin('stated.seen')", "stated", lambda found: spins(found)[0] > 5)
+    cell = until_seen(kernel, "%spartito --sample -o stated spin('stated.seen')", "stated", lambda found: spins(found)[0] > 5)
     assert spins(model(cell))[0] > 5
     none_left(kernel.directory)
 
@@ -165,7 +165,7 @@ def test_the_sampler_ends_with_the_kernel(tmp_path):
 
 @samples
 def test_children_are_those_of_the_cell(kernel):
-    """The process that samples is no child of the kernel: the cell's own os.wait() must not meet it."""
+    """The sampler is not a child of the kernel: os.wait() in a cell must not return it."""
     code = "import os\ntry:\n    os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError:\n    print('none')"
     cell = kernel.ok("%%spartito --sample\n" + code)
     assert cell.stdout == "none\n"
@@ -181,7 +181,7 @@ def test_memory_of_a_cell_and_what_is_missing(kernel):
     assert "not allocated by Python's own allocators (malloc, mmap)" in text
     sites = [site for site in model(cell).memory()["sites"] if (site["function"] or "").endswith((":keep", ".<listcomp>"))]
     assert sum(site["left"] for site in sites) >= 5000 and sum(site["left_bytes"] for site in sites) >= 5000 * 400
-    # the next measurement begins with nothing, and records again
+    # the next measurement starts with empty tables and records again
     cell = kernel.ok("%%spartito --memory-profile\nagain = keep(100)")
     sites = [site for site in model(cell).memory()["sites"] if (site["function"] or "").endswith((":keep", ".<listcomp>"))]
     assert 100 <= sum(site["left"] for site in sites) < 1000
@@ -200,7 +200,7 @@ def test_waits_of_a_cell(kernel):
         "        held.set()\n        while not os.path.exists('held.seen'): time.sleep(.01)\n"
         "t = threading.Thread(target=hold); t.start()\nheld.wait()\nwith lock: pass\nt.join()"
     )
-    cell = seen(kernel, code, "held", lambda found: any(w["open"] and w["kind"] == "lock" for w in found.locks()["waits"]))
+    cell = until_seen(kernel, code, "held", lambda found: any(w["open"] and w["kind"] == "lock" for w in found.locks()["waits"]))
     text = cell.displays[0]["text/plain"]
     assert cell.stderr == "" and re.search(rf"Lock made at In\[{cell.count}\]:2 .*In\[{cell.count}\]:hold", text)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel that `spartito kernel install` makes: the ordinary one, in which nothing is measured until a cell asks."""
+"""The kernel installed by `spartito kernel install`: an ordinary kernel, which measures only where a cell requests it."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kernel(place):
-    # what a notebook's directory holds is not taken for the kernel's modules
+    # files in the notebook's directory do not replace modules of the kernel
     (place / "json.py").write_text("raise SystemExit('the wrong module')")
     (place / "result.py").write_text("raise SystemExit('the wrong module')")
     with notebook.Kernel(place, name="measured", specs=[place / "here" / "share" / "jupyter" / "kernels"]) as kernel:
@@ -74,7 +74,7 @@ def test_removed_and_refused(place, tmp_path):
     stranger = place / "here" / "share" / "jupyter" / "kernels" / "stranger"
     stranger.mkdir()
     (stranger / "kernel.json").write_text(json.dumps({"argv": ["true"], "display_name": "x", "language": "python"}))
-    for words, said in (
+    for words, message in (
         (("remove", "--name", "stranger"), "was not made by `spartito kernel install`"),
         (("remove", "--name", "absent"), "there is no kernel 'absent'"),
         (("remove", "--user"), "--user is for install"),
@@ -85,7 +85,7 @@ def test_removed_and_refused(place, tmp_path):
         (("install", "--prefix", "x", "--name", "a b"), "--name: "),
     ):
         refused = spartito(*words, cwd=place, **known)
-        assert refused.returncode != 0 and said in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr
+        assert refused.returncode != 0 and message in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr
     assert spartito("install", "--prefix", "here", "--name", "other", cwd=place).returncode == 0
     assert spartito("remove", "--name", "other", cwd=place, **known).returncode == 0
     assert not (stranger.parent / "other").exists() and stranger.exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results where people see them: JupyterLab and Notebook in a browser, and the file that nbconvert makes."""
+"""Results in JupyterLab and Notebook in a browser, and in the file made by nbconvert."""
 
 import importlib.metadata
 import json
@@ -51,7 +51,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def opened(lab, tmp_path):
-    """A function that opens a notebook of the cells."""
+    """A function that opens a notebook with these cells."""
     pages = []
 
     def opened(app, name, *cells, **kernel):
@@ -65,7 +65,7 @@ def opened(lab, tmp_path):
 
 
 def compare(frame, model):
-    """What the frame's views show with what the model says."""
+    """Compares the numbers in the frame's views with the model's."""
     paths = model.tree()
     shown = frame.view({"view": "icicle"})
     assert shown["paths"] == len(paths) == 3 and frame.colours() > 3
@@ -88,8 +88,8 @@ def test_a_result_below_its_cell(lab, opened, directory, app):
     page.run()
     (frame,) = labpage.frames(page.browser, 1)
     compare(frame, model)
-    assert frame.evaluate("self.origin") == "null"  # neither the notebook's nor that of another output
-    # the notebook's page loaded anew shows it again, without a kernel that has run anything
+    assert frame.evaluate("self.origin") == "null"  # neither the origin of the notebook nor that of another output
+    # a reload of the notebook's page shows the result again, without a kernel
     page.open()
     (frame,) = labpage.frames(page.browser, 1)
     compare(frame, model)
@@ -105,7 +105,7 @@ branch({n})
 
 
 def calls(frame, function="leaf"):
-    """Of the function, as the frame's table has them, with its place; None where it has none."""
+    """(name, visits) of the function in the frame's table, or None if it has no row."""
     frame.view({"view": "table"})
     found = [(r["name"], r["visits"]) for r in frame.view()["top"] if r["name"].endswith(":" + function)]
     assert len(found) <= 1
@@ -117,7 +117,7 @@ def test_measured_cells(lab, opened):
     page.run()
     expected = {("In[2]:leaf", 30), ("In[3]:leaf", 40)}
     assert {calls(frame) for frame in labpage.frames(page.browser, 2)} == expected
-    # a kernel that is no more takes nothing with it
+    # a result stays when its kernel is restarted
     assert page.browser.evaluate(f"{labpage.CONTEXT}.restartKernel().then(() => 'done')") == "done"
     page.open()
     frames = labpage.frames(page.browser, 2)
@@ -133,7 +133,7 @@ def test_measured_cells(lab, opened):
 
 
 def test_a_notebook_of_the_score_p_kernel(lab, opened):
-    """It asks for that kernel by name, and what it prints there is shown, with the report below the measured cells."""
+    """A notebook of the Score-P kernel names that kernel; its outputs are shown, and the report below measured cells."""
     command = [sys.executable, "-m", "spartito", "kernel", "install", "--score-p", "--user"]
     subprocess.run(command, env=labpage.environment(lab.root.parent), check=True)
     theirs = {"name": "scorep_jupyter", "display_name": "Score-P_Python", "language": "python"}
@@ -143,8 +143,8 @@ def test_a_notebook_of_the_score_p_kernel(lab, opened):
     (frame,) = labpage.frames(page.browser, 1)
     assert calls(frame, "sleep_and_double") == ("__main__:sleep_and_double", 2)
     text = page.browser.evaluate("document.querySelector('.jp-Notebook').innerText")
-    for said in ("set user environment sucessfully", "use the following scorep python binding arguments: --noinstrumenter", "20"):
-        assert said in text
+    for line in ("set user environment sucessfully", "use the following scorep python binding arguments: --noinstrumenter", "20"):
+        assert line in text
     (output,) = labpage.outputs(lab.root / "scorep.ipynb")[2]
     (path,) = re.findall(r"results can be found in (\S+)", "".join(output["data"]["text/plain"]))
     assert os.path.exists(f"{path}/traces.otf2") and not os.path.exists(f"{path}/profile.cubex")
@@ -156,7 +156,7 @@ def test_the_frame_asks_nobody_and_reaches_nothing(lab, opened, directory):
     (frame,) = labpage.frames(page.browser, 1)
     for attempt in (f"fetch({lab.url!r})", "(async () => parent.document.title)()", "(async () => localStorage.length)()"):
         assert frame.evaluate(f"{attempt}.then(() => 'reached', () => 'refused')") == "refused", attempt
-    # what the frame selects is no step in the notebook's history
+    # a selection in the frame is not a step in the notebook's history
     before = page.browser.evaluate("[history.length, location.href]")
     frame.view({"view": "table"})
     frame.view({"view": "callers", "region": 1})
@@ -174,7 +174,7 @@ def test_the_viewer_through_jupyters_own_server(lab, opened):
     page.browser.wait_for("document.body?.innerText.includes('In[2]')")
 
 
-# cells of tables that a reader sees
+# visible cells of tables
 CELLS = """[...document.querySelectorAll('.spartito-table td')]
     .filter(cell => cell.getClientRects().length).map(cell => cell.innerText)"""
 JUNK = "document.body.innerText.includes('srcdoc') || document.body.innerText.includes('display:')"
@@ -221,12 +221,12 @@ def test_a_frame_opens_with_what_was_asked_for(lab, opened):
             assert [line["hits"] for line in view["lines"] if line["hits"]] == [1, 1, 1]
     found = {cell: [tab for tab, chosen in tabs if chosen == "true"] for cell, tabs in shown.items()}
     assert found == {f"In[{n}]": [f"tab-{view}"] for n, view in enumerate(options, 2)}
-    # and only frames with something in them have these tabs
+    # frames have these tabs only if they have data for them
     assert [len(shown[f"In[{n}]"]) for n in range(2, 6)] == [5, 5, 4, 4]
 
 
 def converted(place, directory, *options):
-    """A page with what nbconvert makes of a result."""
+    """Opens the page that nbconvert makes of a result."""
     pytest.importorskip("nbconvert")
     labpage.write(place / "n.ipynb", SHOW.format(str(directory)))
     command = [sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--KernelManager.transport=ipc", *options, "n.ipynb"]

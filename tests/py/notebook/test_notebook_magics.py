@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The magics beside %%spartito: several cells, results, defaults; help and what the Tab key offers."""
+"""The other magics: measuring several cells, results, defaults, help and completion."""
 
 import re
 import urllib.request
@@ -44,12 +44,12 @@ def test_measuring_over_several_cells(kernel):
 
 def test_a_cell_that_is_run_again_is_the_same_cell(kernel):
     a, b = kernel.ok("%%spartito\nf(10**4);"), kernel.ok("%%spartito\nf(10**5);")
-    said = kernel.ok(f"%spartito_diff {a.count} {b.count}").value
-    assert "is new" not in said and "is gone" not in said
-    assert f"In[{a.count}]:<module>" in said and f"In[{a.count}] is now In[{b.count}]" in said
+    text = kernel.ok(f"%spartito_diff {a.count} {b.count}").value
+    assert "is new" not in text and "is gone" not in text
+    assert f"In[{a.count}]:<module>" in text and f"In[{a.count}] is now In[{b.count}]" in text
 
 
-def test_showing_a_value_is_a_region_of_its_own(kernel):
+def test_showing_a_value_is_a_separate_region(kernel):
     kernel.ok(
         "import time\nclass Slow:\n    def __repr__(self):\n        begin = time.perf_counter()\n        f(10**6)\n"
         "        Slow.took = time.perf_counter() - begin\n        return 'slow'"
@@ -57,7 +57,7 @@ def test_showing_a_value_is_a_region_of_its_own(kernel):
     shown = kernel.ok("%%spartito\nSlow()")
     assert shown.result["text/plain"] == "slow"
     rows = {row["name"]: row["excl"] for row in model(shown).flat()}
-    # two clocks
+    # the two times come from two clocks
     assert rows["display"] > 0.99 * float(kernel.ok("Slow.took").value) and f"In[{shown.count}]:<module>" in rows
     assert not [name for name in rows if "__repr__" in name or name.endswith(":f")]
 
@@ -71,7 +71,7 @@ def test_headlines_are_of_the_cell_and_not_of_what_shows_it(kernel):
         assert ":f" in head or "outside of functions" in head, head
 
 
-def test_formats_of_a_cell_are_told_in_the_log_and_not_in_it(kernel):
+def test_formats_of_a_cell_are_reported_in_the_log_only(kernel):
     cell = kernel.ok("%%spartito --to folded\nf(1);")
     assert (cell.stdout, cell.stderr) == ("", "")
     (place,) = results(cell)
@@ -111,13 +111,13 @@ def test_results_are_shown_again_compared_kept_and_viewed(kernel):
 
 def test_a_comparison_says_options_as_they_were_typed(kernel):
     a, b = kernel.ok("%%spartito\nf(10)"), kernel.ok("%%spartito --lines . --exclude In[1]:g\nf(10)")
-    said = kernel.ok(f"%spartito_diff {a.count} {b.count}").value
-    (line,) = [one for one in said.splitlines() if "recorded with" in one]
+    text = kernel.ok(f"%spartito_diff {a.count} {b.count}").value
+    (line,) = [one for one in text.splitlines() if "recorded with" in one]
     assert line.startswith("B was recorded with --exclude 'In[1]:g', --lines ., A without")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("%spartito_report 9999", "%spartito_report: In[9999] was not measured (measured: "),
         ("%spartito_report nowhere", "%spartito_report: 'nowhere' is neither the number of a cell nor a directory"),
@@ -129,21 +129,21 @@ def test_a_comparison_says_options_as_they_were_typed(kernel):
         ("%spartito_repor", "did you mean %spartito_report?"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(kernel, line, said):
+def test_what_cannot_be_done_is_one_line(kernel, line, message):
     cell = kernel.run(line)
-    assert cell.status == "error" and said in cell.stderr and cell.stderr.count("\n") <= 2 and kernel.ok("1").value == "1"
+    assert cell.status == "error" and message in cell.stderr and cell.stderr.count("\n") <= 2 and kernel.ok("1").value == "1"
 
 
 def test_workers_from_before_the_cell_are_named(kernel):
-    """They are kept by a pool, and are no children of the measured cell."""
+    """Workers of a pool started before the cell are not children of the cell: a message names them as missing."""
     work = "import time\ndef burn(s):\n    until = time.process_time() + s\n    while time.process_time() < until: pass"
     kernel.ok(work + "\nimport multiprocessing\npool = multiprocessing.get_context('fork').Pool(1)\npool.map(burn, [0]);")
     for seconds in (0.3, 0.001):
-        said = kernel.ok(f"%%spartito\npool.map(burn, [{seconds}]);").stderr
-        assert said.startswith("spartito: 1 process of multiprocessing from before this cell worked for ")
-        assert "not in the result" in said
+        message = kernel.ok(f"%%spartito\npool.map(burn, [{seconds}]);").stderr
+        assert message.startswith("spartito: 1 process of multiprocessing from before this cell worked for ")
+        assert "not in the result" in message
     assert kernel.ok("%%spartito\nf(1);").stderr == ""
-    # a worker of dask is known by the name of the process alone
+    # a worker of dask is recognized by its process name only
     kernel.ok("import multiprocessing.process\n[worker] = multiprocessing.process._children\nworker.name = 'Dask Worker process'")
     assert kernel.ok("%%spartito\npool.map(burn, [0.3]);").stderr.startswith("spartito: 1 process of dask from before")
     kernel.ok("import sys, types\nsys.modules['ipyparallel'] = types.ModuleType('ipyparallel')")
@@ -151,10 +151,10 @@ def test_workers_from_before_the_cell_are_named(kernel):
     kernel.ok("pool.terminate(); pool.join()\ndel pool, sys.modules['ipyparallel']")
 
 
-def test_a_misspelt_variable_is_said_once(kernel):
+def test_a_misspelt_variable_is_reported_once(kernel):
     kernel.ok("import os\nos.environ['SPARTITO_TRACE_MEMROY'] = '1G'")
-    said = "spartito: the variable SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?\n"
-    assert kernel.ok("%%spartito\nf(1);").stderr == said and kernel.ok("%%spartito\nf(1);").stderr == ""
+    message = "spartito: the variable SPARTITO_TRACE_MEMROY is not known and not used; did you mean SPARTITO_TRACE_MEMORY?\n"
+    assert kernel.ok("%%spartito\nf(1);").stderr == message and kernel.ok("%%spartito\nf(1);").stderr == ""
     kernel.ok("del os.environ['SPARTITO_TRACE_MEMROY']")
 
 
@@ -164,7 +164,7 @@ def test_defaults_of_the_session(kernel):
     assert re.search(r"^trace +on +%spartito_config", shown, re.MULTILINE)
     cell = kernel.ok("%%spartito\nf(3)")
     assert model(cell).info()["traced"] and not [name for name in functions(cell) if name.endswith(":f")]
-    # one cell without one of them, or all
+    # one cell without one of the defaults, or without all
     assert not model(kernel.ok("%%spartito --no-trace\nf(3)")).info()["traced"]
     plain = kernel.ok("%%spartito --no-config\nf(3)")
     assert not model(plain).info()["traced"] and [name for name in functions(plain) if name.endswith(":f")]
@@ -212,8 +212,8 @@ def test_what_is_measured_when_the_kernel_ends_becomes_whole(tmp_path):
         kernel.ok("g()")
         kernel.restart()
         (directory,) = (tmp_path / "spartito-notebook").iterdir()
-        said = json.loads((directory / "experiment.json").read_text())
-        assert said["command"] == ["In[1] to In[2]"] and said["end"]
+        reported = json.loads((directory / "experiment.json").read_text())
+        assert reported["command"] == ["In[1] to In[2]"] and reported["end"]
         assert Model(str(directory)).info()["processes"][0]["end"] == "stopped"
         kernel.ok("%load_ext spartito")
         assert "In[1]:g" in kernel.ok(f"%spartito_report {directory}").value

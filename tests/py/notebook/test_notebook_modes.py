@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel for notebooks of the Score-P kernel: what it refuses and says, what a script gets of cells, its kernelspecs, and what
-stays of results."""
+"""The kernel for notebooks of the Score-P kernel: refusals and messages, scripts written from cells, its kernelspecs, and results
+that remain."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def kernel(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("%%scorep_env\nSCOREP_TOTAL_MEMORY=much", "SCOREP_TOTAL_MEMORY: 'much' is not a size such as "),
         ("%%scorep_env\nSCOREP_ENABLE_TRACING", "%%scorep_env: 'SCOREP_ENABLE_TRACING' is not NAME=value; nothing is set"),
@@ -40,19 +40,19 @@ def kernel(tmp_path_factory):
         ("%%start_writefile /nowhere/at/all", "/nowhere/at/all.py cannot be written: No such file or directory"),
     ],
 )
-def test_what_cannot_be_understood_is_one_line(kernel, code, said):
+def test_what_cannot_be_understood_is_one_line(kernel, code, message):
     cell = kernel.run(code)
-    assert cell.status == "error" and said in cell.stderr and cell.stdout == "" and cell.displays == [], cell
+    assert cell.status == "error" and message in cell.stderr and cell.stdout == "" and cell.displays == [], cell
     assert len(cell.stderr.strip().split("\n")) == (2 if "scrop" in code else 1)
     assert kernel.ok("'goes on'").value == "'goes on'"
 
 
-def test_variables_without_effect_are_said_once(kernel):
+def test_variables_without_effect_are_reported_once(kernel):
     names = ["SCOREP_SUBSTRATE_PLUGINS", "SCOREP_ENABLE_TRACE", "SPARTITO_TRACE_MEMROY"]
     kernel.ok("%%scorep_env\n" + "\n".join(name + "=1" for name in names))
-    said = kernel.ok("%%execute_with_scorep\n1").stderr
-    assert "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n" in said and said.count("\n") == 3
-    assert "; did you mean SCOREP_ENABLE_TRACING?\n" in said and "; did you mean SPARTITO_TRACE_MEMORY?\n" in said
+    message = kernel.ok("%%execute_with_scorep\n1").stderr
+    assert "scorep: SCOREP_SUBSTRATE_PLUGINS has no effect here\n" in message and message.count("\n") == 3
+    assert "; did you mean SCOREP_ENABLE_TRACING?\n" in message and "; did you mean SPARTITO_TRACE_MEMORY?\n" in message
     assert kernel.ok("%%execute_with_scorep\n1").stderr == ""
     kernel.ok(f"import os\nfor name in {names}:\n    del os.environ[name]")
 
@@ -65,12 +65,13 @@ def test_modes_that_were_not_entered(kernel, magic):
 
 def test_marshalling_is_accepted_and_not_needed(kernel):
     for magic in ("marshalling_settings", "serializer_settings"):
-        said = kernel.ok(f"%%{magic}\nMARSHALLER=dill\nMODE=memory").text
-        assert "nothing has to be marshalled" in said and "(MARSHALLER=dill, MODE=memory)" in said
+        message = kernel.ok(f"%%{magic}\nMARSHALLER=dill\nMODE=memory").text
+        assert "nothing has to be marshalled" in message and "(MARSHALLER=dill, MODE=memory)" in message
 
 
 def test_marked_cells_run_as_one(kernel):
-    """Each as a cell of its own, with values, magics and await; up to the first error; under one number."""
+    """In multi-cell mode marked cells run as separate cells, with values, magics and await, up to the first error, and have one
+    cell number."""
     kernel.ok("%env SCOREP_ENABLE_TRACING=0")
     kernel.ok("%%enable_multicellmode")
     assert "already been enabled" in kernel.ok("%%enable_multicellmode").stderr
@@ -80,7 +81,7 @@ def test_marked_cells_run_as_one(kernel):
          "%%execute_with_scorep\ntext = '''a\n  b'''\n!echo {text[0]}", "def fails():\n    return 1 / 0\nfails()", "never = 1"), 1
     ):  # fmt: skip
         assert kernel.ok(code).text.endswith(f"position: {at}")
-    # a tool of the notebook that looks at variables meanwhile is answered
+    # requests of the notebook's tools for variables are answered meanwhile
     assert kernel.run("1 + 1", store_history=False).value == "2"
     assert kernel.run("unknown", silent=True).status == "error"
     number = kernel.ok("%%enable_multicellmode").count + 1
@@ -95,7 +96,7 @@ def test_marked_cells_run_as_one(kernel):
 
 
 def test_programs_that_a_cell_starts(kernel):
-    """As under `python -m scorep`; a cell that has not run leaves nothing."""
+    """Programs started by a cell are measured as under `python -m scorep`. A cell with a syntax error creates no directory."""
     (kernel.directory / "child.py").write_text("def of_child(): pass\nof_child()\n")
     cell = kernel.ok("%%execute_with_scorep\nimport os, subprocess, sys\nsubprocess.run([sys.executable, 'child.py'], check=True);")
     (path,) = places(cell)
@@ -125,7 +126,7 @@ SCRIPT = (
 
 
 def test_what_a_script_gets(kernel):
-    """Strings as they were; magics left out, and told; what no script can hold is refused."""
+    """Strings are unchanged. Magics are left out, with a message. Code that a script cannot contain is refused."""
     script = kernel.directory / "other.py"
     script.write_text("mine")
     cell = kernel.ok("%%start_writefile other")
@@ -153,7 +154,7 @@ def test_directories_and_settings(kernel):
     (first,) = places(kernel.ok("%%execute_with_scorep\n1"))
     assert Path(first) == kernel.directory / "named" and (kernel.directory / "named" / "mine.cubex").exists()
     (second,) = places(kernel.ok("%%execute_with_scorep\n2"))
-    assert second == first and len(list(kernel.directory.glob("named-*"))) == 1  # the first one is kept
+    assert second == first and len(list(kernel.directory.glob("named-*"))) == 1  # the first result is kept under another name
     kernel.ok("%%scorep_env\nSCOREP_OVERWRITE_EXPERIMENT_DIRECTORY=false")
     cell = kernel.run("%%execute_with_scorep\nset_by_it = 3")
     assert "already exists, and SCOREP_OVERWRITE_EXPERIMENT_DIRECTORY=false forbids" in cell.stderr and cell.status == "error"
@@ -193,7 +194,7 @@ def test_help_names_and_completion(kernel):
 
 
 def test_results_stay_after_restart_and_kill(tmp_path):
-    """kill -9 in a measured cell: earlier results are whole, and of that one there is what had been recorded."""
+    """kill -9 in a measured cell: earlier results are complete, and the killed one has the data recorded until then."""
     (tmp_path / "work").mkdir()
     with start(tmp_path / "work", tmp_path / "specs", SCOREP_ENABLE_TRACING="true") as kernel:
         first = places(kernel.ok("%%execute_with_scorep\ndef one():\n    pass\none()"))
@@ -237,7 +238,7 @@ def test_installed_under_the_names_of_todays_kernel(tmp_path):
 
 
 def test_the_module_of_todays_kernel(tmp_path):
-    """Kernelspecs that the Score-P kernel left start this one, with its module's name."""
+    """Kernelspecs left by the Score-P kernel start Spartito's kernel, by the name of the old module."""
     shutil.copytree(ROOT / "dropin" / "scorep_jupyter", tmp_path / "modules" / "scorep_jupyter")
     argv = [sys.executable, "-m", "scorep_jupyter.kernel", "-f", "{connection_file}"]
     specs = notebook.kernelspec(tmp_path / "specs", "old", argv)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result of a measured cell, made from the directory of any experiment: what it shows, gives, keeps and starts."""
+"""The result of a measured cell, created from the directory of any experiment: what it shows, returns, saves and opens."""
 
 import base64
 import hashlib
@@ -36,7 +36,7 @@ def branch(n):
 
 branch({n})
 """
-PATIENCE = 100  # s
+PATIENCE = 100  # seconds
 
 
 def measure(directory, program, *options):
@@ -58,13 +58,13 @@ def other(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def deep(tmp_path_factory):
-    """Of many call paths: more than a frame has room for."""
+    """An experiment with more call paths than fit into a frame."""
     program = "\n".join(f"def f{i}():\n    f{i - 1}() if {i} % 7 else None\n    f{i // 2}() if {i} else None" for i in range(300))
     return measure(tmp_path_factory.mktemp("result") / "deep", program + "\nfor i in range(300): globals()[f'f{i}']()\n")
 
 
 class Frame(html.parser.HTMLParser):
-    """The one element, and what is in its document."""
+    """Parses a page: the single element, and the document inside it."""
 
     def __init__(self, text):
         super().__init__()
@@ -116,7 +116,7 @@ def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     text = Result(directory).html()
     ((tag, around), (_, _), (frames, given), *beside) = Frame(text).elements
     assert (tag, frames, given["sandbox"]) == ("div", "iframe", "allow-scripts")
-    # the table, of what JupyterLab's sanitizer and nbconvert's leave
+    # the table has only tags that the sanitizers of JupyterLab and nbconvert keep
     assert {tag for tag, _ in beside} == {"div", "table", "tr", "td", "b"}
     inner = Frame(text).inner
     assert inner.policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in inner.policy
@@ -130,11 +130,11 @@ def test_the_frame_has_all_in_it_and_may_run_scripts_alone(directory):
     (source,) = (key for key in inner.blocks if key.startswith("source"))
     shown = payload.unpack(inner.blocks[source])[0]
     assert shown["text"] == PROGRAM.format(n=100) and shown["file"] == files[int(source.split("=")[1])]
-    # the policy lets in what is unpacked, and no more
+    # the policy allows the unpacked script and style only
     code = (page.asset("unpack.js"), inner.blocks["script"], inner.blocks["style"])
     hashes = [base64.b64encode(hashlib.sha256(text).digest()).decode() for text in code]
     assert re.findall(r"'sha256-(.*?)'", inner.policy) == hashes
-    # where frames are taken out, the words between their tags stay
+    # where frames are removed, the text inside their tags remains
     assert "This is the result as text" in Frame(text).words
     assert "prog.py took " in Frame(text).words and "__main__:leaf" in Frame(text).words
     assert around["class"] == "spartito-frame lm-Widget lm-mod-hidden hidden" and beside[0][1]["class"] == "spartito-table"
@@ -170,7 +170,7 @@ def test_what_was_asked_for_is_in_the_frame_and_in_the_table(tmp_path, option, k
 
 
 def test_fewer_rows_are_those_with_the_most(tmp_path):
-    """Of a table for which a frame has no room."""
+    """When a table is too large for a frame, its largest rows are kept."""
     place = measure(tmp_path / "x", WAITS, "--memory-profile", "--waits")
     experiment = kinds.open_experiment(str(place))
     whole, columns = payload.unpack(experiment.get("memory", {}))
@@ -181,7 +181,7 @@ def test_fewer_rows_are_those_with_the_most(tmp_path):
     assert max(points["heap"]) == max(columns["heap"]) and list(points["at"]) == sorted(points["at"])
     for what in ("peak_bytes", "left_bytes", "bytes"):
         assert max(row[what] for row in fewer["lines"]) == max(row[what] for row in whole["lines"])
-    assert not [row for row in tables.written(experiment).parts[0][1] if row[3] == "0"]  # functions that only allocated
+    assert not [row for row in tables.written(experiment).parts[0][1] if row[3] == "0"]  # without functions that only allocated
     assert len(fewer["lines"]) <= 4 and fewer["hidden"][0] + len(fewer["lines"]) == whole["hidden"][0] + len(whole["lines"])
     assert {str(row["path"]) for row in fewer["paths"]} == fewer["stacks"].keys()
     whole = payload.unpack(experiment.get("locks", {}))[0]
@@ -239,7 +239,7 @@ def test_of_very_many_threads_all_have_their_names(tmp_path):
 
 
 @needs_viewer
-def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
+def test_data_that_does_not_fit_is_summed_up_and_reported(deep, tmp_path):
     assert len(Result(deep).html().encode()) <= frame.LIMIT
     whole = Result(deep).html(frame.MAX_BYTES)
     there = payload.unpack(Frame(whole).inner.blocks["tree"])[0]["paths"]
@@ -253,7 +253,7 @@ def test_what_does_not_fit_is_summed_up_and_said(deep, tmp_path):
     pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
     assert pruned[-1].startswith(f"Of {there:,} call paths the {meta['shown']:,} with the most time are here")
     assert "`spartito view` on the experiment's directory" in pruned[-1]
-    # of a cell it is the magic that shows more
+    # for a cell, the message names the magic that shows more
     shutil.copytree(deep, tmp_path / "cell")
     known = json.loads((tmp_path / "cell" / "experiment.json").read_text())
     (tmp_path / "cell" / "experiment.json").write_text(json.dumps({**known, "command": ["In[7]"]}))
@@ -286,7 +286,7 @@ def test_what_is_no_experiment_is_one_sentence(tmp_path):
     for ask in (gone.text, gone.html, gone.to_dataframe, gone.view, lambda: gone.total, lambda: gone.save(tmp_path / "z")):
         with pytest.raises(ResultError, match="there is no such experiment") as raised:
             ask()
-        # what IPython shows instead of a traceback
+        # IPython shows this instead of a traceback
         assert raised.value._render_traceback_() == [f"spartito: {tmp_path}/gone: there is no such experiment"]
 
 
@@ -348,7 +348,7 @@ def test_the_page_as_one_file(directory, tmp_path):
 
 
 def test_a_comparison(tmp_path):
-    # so long that what changed is worth a sentence; the start of the interpreter may take any time
+    # large enough for a sentence about the change; the start of the interpreter may take any time
     before = measure(tmp_path / "x", PROGRAM.format(n=3000), "--only-mine")
     after = measure(tmp_path / "y", PROGRAM.format(n=3000).replace("leaf", "twig"), "--only-mine")
     diff = Result(after).diff(Result(before))
@@ -383,7 +383,7 @@ def gone(url):
     while True:
         try:
             asked(url)
-        except (OSError, http.client.HTTPException):  # it may end while it answers
+        except (OSError, http.client.HTTPException):  # the server may end while it answers
             return True
         if time.monotonic() > until:
             return False
@@ -391,7 +391,7 @@ def gone(url):
 
 
 @needs_viewer
-def test_the_viewer_is_a_process_of_its_own(directory):
+def test_the_viewer_is_a_separate_process(directory):
     shown = Result(directory).view()
     try:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", str(shown))
@@ -422,7 +422,7 @@ def test_the_viewer_behind_jupyters_server(directory, monkeypatch, tmp_path):
     try:
         port, token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([\w-]+)/", shown.url).groups()
         assert shown.link == f"/user/ada/proxy/{port}/{token}/"
-        # by whatever name the hub has
+        # a hub may have any host name
         request = urllib.request.Request(shown.url, headers={"Host": "hub.example"})
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             assert b"app.js" in answer.read()

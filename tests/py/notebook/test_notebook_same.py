@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measured cells do and show what they do in a plain kernel: output, errors with their lines, values, displays, numbers."""
+"""Measured cells behave as in a plain kernel: output, errors with their lines, values, displays and cell numbers."""
 
 import pytest
 from notebookcells import CELLS
@@ -7,11 +7,11 @@ from notebookcells import CELLS
 notebook = pytest.importorskip("notebook")
 from kernel_helpers import is_ours, start  # noqa: E402
 
-# One piece: print() puts out its end by itself, and an interrupt could come between the two. Not flushed: by the time that the
-# kernel's own thread has sent it, the cell is past it
+# Printed in one call: print() writes `end` separately, and an interrupt could occur between the two. Not flushed: when the kernel's
+# I/O thread has sent the text, the cell has continued.
 READY = r"print('ready\n', end='')"
 BUSY = f"{READY}\nwhile True:\n    pass"
-# in steps: a signal that comes just before a sleep begins does not end it, and ipykernel's loop does not see one before it wakes up
+# Sleeps in steps: a signal just before a sleep does not end it, and ipykernel's loop handles a signal only when it wakes up.
 ASLEEP = f"import time\n{READY}\nwhile True:\n    time.sleep(1)"
 WAITING = f"import asyncio\n{READY}\nwhile True:\n    await asyncio.sleep(0.01)"
 ASKING = "input('answer? ')"
@@ -25,14 +25,14 @@ def extended(directory, specs):
 
 @pytest.fixture(scope="module", params=["%%spartito --trace", "%%execute_with_scorep"])
 def kernels(tmp_path_factory, request):
-    """A plain and a measured kernel, in two directories that hold the same, and what stands above a measured cell."""
+    """(plain kernel, measured kernel, line above a measured cell); the kernels run in two directories with the same contents."""
     above = tmp_path_factory.mktemp("same")
     for name in ("plain", "measured"):
         (above / name).mkdir()
     measuring = start if "scorep" in request.param else extended
     with notebook.Kernel(above / "plain") as plain, measuring(above / "measured", above / "specs") as measured:
         if measuring is extended:
-            plain.ok("1;")  # numbers of cells are the same
+            plain.ok("1;")  # keeps the cell numbers equal
         yield plain, measured, request.param
 
 
@@ -44,7 +44,7 @@ def test_cells_in_order(kernels):
     plain, measured, mark = kernels
     for code, *answers in CELLS:
         _, cell = notebook.same(plain, measured, code, mark, *answers, without=is_ours)
-        # an error of the syntax comes without a stack, and without a result
+        # a syntax error has no stack and no result
         ran = not (cell.error and cell.error[0] in ("SyntaxError", "IndentationError")) or "most recent call" in cell.traceback
         assert len([o for o in cell.outputs if is_ours(o)]) == ran, cell
 
@@ -62,7 +62,7 @@ def test_interrupts(kernels, code):
         found = [plain.run("#\n" + code, KeyboardInterrupt), measured.run(f"{mark}\n{code}", KeyboardInterrupt)]
     else:
         found = [interrupted(plain, "#\n" + code), interrupted(measured, f"{mark}\n{code}")]
-    # not where: a line more or less may have run. What is said of it is something else before input() waits, which nobody sees
+    # The line of the interrupt may differ. An interrupt before input() waits has another message.
     seen = [(cell.status, cell.error[: 1 if code == ASKING else None], cell.count, cell.text, "Cell In[" in cell.traceback)
             for cell in found]
     assert seen[0] == seen[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel for notebooks of the Score-P kernel: its example notebook in order, with the output printed there."""
+"""The kernel for notebooks of the Score-P kernel runs its example notebook in order and prints the same output."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ class A:
 a = A()"""
 MARKED = "marked the cell for multi-cell mode. This cell will be executed at position: "
 
-# cell, its output there, what of its regions is tested: names, or None for a cell that is not measured
+# (cell, its output in the example, expected regions, or None for a cell that is not measured)
 FIRST = (
     (SETTINGS, "set user environment sucessfully: {'SCOREP_ENABLE_TRACING': '1', 'SCOREP_ENABLE_PROFILING': '0', "
                "'SCOREP_TOTAL_MEMORY': '3g'}", None),
@@ -76,7 +76,7 @@ def test_the_example_in_order(kernel):
         found = places(cell)
         assert len(found) == (regions is not None), cell
         for path in map(Path, found):
-            # complete now
+            # the experiment is complete when the cell ends
             assert path.parent == kernel.directory and path.name.startswith("scorep-")
             assert {"traces.otf2", "traces.def", "traces", "scorep.cfg", "MANIFEST.md"} <= set(os.listdir(path))
             assert not (path / "profile.cubex").exists()
@@ -103,14 +103,14 @@ def bash(path, **more):
 
 def test_the_example_of_write_mode(kernel):
     script, run = kernel.directory / "myscript.py", kernel.directory / "myscript_run.sh"
-    said = f"Started converting to Python script. See files:\n{run}\n{script}\n"
-    assert kernel.ok("%%start_writefile myscript.py").text == said
+    message = f"Started converting to Python script. See files:\n{run}\n{script}\n"
+    assert kernel.ok("%%start_writefile myscript.py").text == message
     for code, printed in WRITTEN:
         cell = kernel.ok(code)
         assert cell.stdout == printed and not places(cell), cell
         assert cell.stderr == ("additional code in this cell is ignored\n" if "d = a.outer" in code else ""), cell
-        compile(script.read_text(), str(script), "exec")  # whole at each moment
-    # the marked cells are forgotten already
+        compile(script.read_text(), str(script), "exec")  # the script is complete after each cell
+    # the marked cells are discarded
     assert kernel.ok("%%finalize_multicellmode").stderr == "KernelWarning: Currently in writefile, command ignored.\n"
     assert kernel.ok("%%end_writefile").text == "Finished converting to Python script."
     assert "outer" not in script.read_text() and os.access(run, os.X_OK)
@@ -123,7 +123,8 @@ def test_the_example_of_write_mode(kernel):
 
 
 def test_script_gives_the_regions_of_the_cells(kernel):
-    """Functions of measured cells, of other cells, and of those that the program itself switches on."""
+    """Functions of measured cells, of other cells, and of those that the program itself enables: the script has the same regions as
+    the cells."""
     cells = (
         '%%execute_with_scorep\nimport scorep, scorep.user\n\ndef inner(n):\n    return [i for i in range(n)]\n\ndef outer():\n'
         '    with scorep.user.region("part"):\n        return inner(3)\nouter()\nprint("one")',
@@ -145,12 +146,12 @@ def test_script_gives_the_regions_of_the_cells(kernel):
     assert len(measured) == 2 and all(os.path.exists(os.path.join(path, "profile.cubex")) for path in measured)
     of_cells = {name for path in measured for name in visits(path)}
     assert {"__main__:outer", "__main__:inner", "user:part", "__main__.Point:double", "__main__:<module>"} <= of_cells
-    # imports are the script's alone: the kernel has made them before
+    # only the script imports modules: the kernel imported them before
     assert {name for name in visits(kernel.directory / "of-script") if name.startswith(("__main__", "user"))} == of_cells
 
 
 def test_cells_within_the_cell_end_nothing(kernel):
-    """%%capture, and programs, have the shell run another cell while this one runs."""
+    """%%capture and shell commands make the shell run another cell within this one: the measurement continues after it."""
     code = "def late():\n    pass\n\n[get_ipython().run_cell('def early():\\n    pass\\nearly()').success, late()]"
     cell = kernel.ok("%%execute_with_scorep\n" + code)
     assert {"__main__:early", "__main__:late"} <= set(visits(*places(cell)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results in a kernel: shown below their cells, as values, as errors of one sentence, and after the kernel has gone."""
+"""Results in a kernel: shown below their cells, as values, as errors of one sentence, and after the kernel has ended."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_it_is_displayed_and_is_a_value(kernel, tmp_path):
     assert bundle["text/plain"].endswith(str(directory))
     again = kernel.ok("result = %spartito_report 2\nresult")
     assert again.result == bundle
-    assert kernel.ok("result.to_dataframe").value  # made when called
+    assert kernel.ok("result.to_dataframe").value  # created when it is called
     assert eval(kernel.ok("result.total").value) == Result(directory).total
     assert kernel.ok("print(repr(result))").stdout.startswith("<In[2]: ")
 
@@ -36,7 +36,7 @@ def test_an_error_is_one_sentence(kernel):
     failed = kernel.run("Result('nowhere')")
     assert failed.error == ("ResultError", f"{kernel.directory}/nowhere: there is no such experiment")
     assert failed.traceback == f"spartito: {kernel.directory}/nowhere: there is no such experiment"
-    # of one that is gone meanwhile, too
+    # also for an experiment that was deleted meanwhile
     assert "there is no such experiment" in kernel.ok("import os\nos.mkdir('gone')\nr = Result('gone')\nos.rmdir('gone')\nr").value
 
 

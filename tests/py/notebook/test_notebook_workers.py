@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions of cells in processes that a measured cell has started, to which they come in pickles."""
+"""Functions of cells in processes started by a measured cell: the processes get them as pickles, without the name of the cell."""
 
 import importlib.util
 
@@ -8,7 +8,7 @@ import pytest
 notebook = pytest.importorskip("notebook")
 from test_notebook_cells import model, results  # noqa: E402
 
-# calls what cloudpickle leaves of a function, in a process that knows nothing of the notebook
+# Calls functions from the parts that cloudpickle sends, in a process without any data of the notebook.
 WORKER = """
 import marshal, sys, types
 known = {"__name__": "__main__", "__builtins__": __builtins__}
@@ -46,7 +46,7 @@ def test_functions_of_a_worker_have_their_cell(kernel):
     first = kernel.ok(DEFINE + "before = work, helper")
     second = kernel.ok(DEFINE.replace("        helper(n)", "        helper(helper(n)[-1] if n else 0)"))
     assert calls(kernel.ok("%%spartito" + START)) == {f"In[{second.count}]:work": 1, f"In[{second.count}]:helper": 13}
-    # names and lines are the same, what they do is not; where that is the same too, it is the last cell
+    # functions with equal names and lines but different code belong to their cell; if the code is equal, too, to the last cell
     measured = kernel.ok("%%spartito\nwork, helper = before" + START)
     assert calls(measured) == {f"In[{first.count}]:work": 1, f"In[{second.count}]:helper": 7}
     measured = kernel.ok("%%spartito" + DEFINE + START)

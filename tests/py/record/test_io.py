@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""File I/O as the wrappers record it: every call under the function that made it, with handle, place and bytes."""
+"""File I/O wrappers: each call is recorded under the function that made it, with its file handle, offset and number of bytes."""
 
 import os
 import subprocess
@@ -19,14 +19,14 @@ HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 
 def recorded(spartito, cwd, program, *options, processes=1, name="x", env=None):
-    """The raw files of a program (its text, or the name of one in tests/programs), and what it printed."""
+    """Runs a program (its text, or the name of one in tests/programs) with --io. Returns its raw files and what it printed."""
     if "\n" in program:
         path = cwd / "program.py"
         path.write_text(program)
     else:
         path = find(program)
     environment = {**os.environ, "SPARTITO_TRACE": "0" if name == "profile" else "1", **(env or {})}
-    environment.pop("PYTHONUNBUFFERED", None)  # what is printed is written at the end, and not by the functions below
+    environment.pop("PYTHONUNBUFFERED", None)  # printed text is written when the program ends, not by the functions below
     command = ["--", sys.executable, path]
     done = run(spartito, "run", "-q", "--io", *options, "-o", cwd / name, *command, cwd=cwd, env=environment)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def recorded(spartito, cwd, program, *options, processes=1, name="x", env=None):
 
 
 def paths(raw):
-    """handle: path, of all that was opened."""
+    """{handle: path} of all files and descriptors that the program opened."""
     found = {}
     for events in raw.events.values():
         for what, *rest in events:
@@ -102,8 +102,8 @@ def test_failures_and_what_was_open_before(spartito, tmp_path):
     calls = [c for f in ("failures", "failures.<locals>.<lambda>") for c in raw.below(f)]
     assert Counter(c[0] for c in calls) == Counter(["open64", "read", "close", "lseek64", "open64", "write"])
     by_name = {c[0]: c[1:] for c in calls}
-    assert by_name["read"] == by_name["close"] == by_name["lseek64"] == []  # 12345 is no file: no handle
-    assert by_name["write"][-1][2] is None  # it failed
+    assert by_name["read"] == by_name["close"] == by_name["lseek64"] == []  # 12345 is not an open descriptor: no handle
+    assert by_name["write"][-1][2] is None  # the write failed
     calls = raw.below("inherited")
     assert [c[0] for c in calls[:2]] == ["write", "read"]
     for call, mode in zip(calls, (1, 0)):
@@ -133,7 +133,7 @@ def test_bytes_belong_to_call_paths(spartito, tmp_path):
         ("vectors", "writev"): 3,
         ("vectors", "pwritev64"): 1,
     }
-    # a function that only calls others moves nothing itself
+    # a function whose callees move the bytes has no bytes itself
     assert not any(n[m] for path, n in profile.items() for m in raw.metrics if path[-1] in ("main", "transfer", "vectors"))
 
 
@@ -158,9 +158,9 @@ def test_streams(spartito, tmp_path):
     calls = raw.below("read")
     names = ["fopen", "fgets", "fgetc", "ungetc", "getc", "fread", "fgetc", "fgets", "fclose", "fopen"]
     assert [c[0] for c in calls] == names
-    # "z", put back, is read again; the rest of the file in units of three, and what is left of it
+    # "z", pushed back by ungetc, is read again; fread reads the rest of the file in units of three and then the remainder
     assert [e[-1] for c in calls for e in c if e[0] == "complete"] == [11, 1, 1, 15, 0, 0]
-    assert calls[-1] == ["fopen"]  # of a file that is not there
+    assert calls[-1] == ["fopen"]  # fopen of a file that does not exist
     calls = raw.below("places")
     seeks = [e[2:] for c in calls for e in c if e[0] == "seek"]
     size = os.path.getsize(tmp_path / "text.txt")
@@ -193,7 +193,7 @@ def test_children(spartito, tmp_path):
     for r in forked:
         assert paths(r)[1].startswith("pipe:[")
     assert [c[-1][2] for c in other.below("<module>") if c[0] == "write"] == [20]
-    # fork_exec closes and moves descriptors in the child, between vfork and exec: of that the parent has nothing
+    # Between vfork and exec, fork_exec closes and moves descriptors in the child. The parent records none of these calls.
     executed = [c[0] for c in parent.below("Popen._execute_child")]
     assert set(executed) <= {"read", "close"} and "read" in executed, executed
 
@@ -309,8 +309,8 @@ def test_names_of_files(spartito, tmp_path):
     assert names == [f"{tmp_path}/sub/inside", f"{tmp_path}/sub/\\xffé"]
 
 
-def test_nothing_of_ours_is_recorded(spartito, tmp_path):
-    """Growing the files of the experiment opens and closes them, in the midst of the program's calls."""
+def test_io_of_the_recorder_is_not_recorded(spartito, tmp_path):
+    """The recorder opens and closes the experiment's files when they grow, between the program's calls. None of it is recorded."""
     text = (
         "import os\ndef f(): pass\ndef main():\n    fd = os.open('/dev/null', os.O_WRONLY)\n    for i in range(200000):\n"
         "        os.write(fd, b'')\n    for i in range(500000):\n        f()\nmain()\n"
@@ -330,7 +330,7 @@ def test_other_libraries_stay_preloaded(spartito, tmp_path):
 
 
 def test_constructors_of_other_libraries(spartito, tmp_path):
-    """They run before those of the wrappers, and nothing has been looked up by then."""
+    """Constructors of other libraries run before the wrappers' own constructors, which look up the real functions."""
     source = rb"""
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels of types whose __repr__ is asked for: what it does is the program's own affair."""
+"""Labels of types with a __repr__ of the program: spartito calls it, and does not record what it does."""
 
 import pytest
 from test_labels import HOOKS, Measured, losses, visits
@@ -65,7 +65,7 @@ def test_repr_of_types_that_are_asked_for(hook, measured):
         "f(a=[Point(7)])": 1,
         "g(a=<Broken>)": 3,
         "g(a=f)": 1,
-        "helper()": 1,  # the program's own repr(); what was done for labels is not recorded
+        "helper()": 1,  # called by the program's own repr(); calls made to build labels are not recorded
     }
     assert next(row["visits"] for row in model.flat() if row["name"] == "inside") == 1
     (lost,), _ = losses(model)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Labels: regions named after the arguments, the file and the line of a call, under every hook; bounded, and without code of the
-program's own objects."""
+"""Labels name regions after the arguments, the file and the line of a call, under every hook. Their number is bounded, and building
+one runs no code of the program's objects."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
 
 class Measured:
-    """measured(source, option…) -> (Model, what the program printed)"""
+    """measured(source, option…) runs a program and returns (its Model, its standard output)."""
 
     def __init__(self, spartito, path):
         self.spartito, self.path, self.runs = spartito, path, 0
@@ -80,7 +80,7 @@ def test_forms(words, method, function, measured, tmp_path):
 
 
 def test_table_is_the_known_one(measured):
-    """As Omnitrace's documentation shows it for this program."""
+    """Prints the same table as Omnitrace's documentation for this program."""
     source = (
         "def fib(n):\n    return n if n < 2 else (fib(n - 1) + fib(n - 2))\n\n\n"
         "def inefficient(n):\n    return n\n\n\ndef run(n):\n    return fib(n) + inefficient(n)\n\n\nrun(5)\n"
@@ -89,7 +89,7 @@ def test_table_is_the_known_one(measured):
     assert model.table("trip_count") == (ROOT / "tests/golden/trip_count_args.txt").read_text(encoding="utf-8")
 
 
-# each call prints what inspect makes of it
+# each call prints the label that `inspect` would build
 VALUES = """\
 import inspect
 
@@ -153,7 +153,7 @@ def test_long_values_are_cut(measured):
     )
     found = visits(measured(source, "--label", "args")[0])
     eight = ", ".join(map(str, range(8)))
-    assert found.pop(f"f(v='{'x' * 60}'...)") == 2  # what is not shown makes no difference
+    assert found.pop(f"f(v='{'x' * 60}'...)") == 2  # values that differ only behind the cut have one label
     assert found.pop(f"f(v=b'{'y' * 60}'...)") == found.pop(f"f(v=[{eight}, ...])") == found.pop(f"f(v={{{eight}, ...}})") == 1
     assert found.pop("f(v={" + ", ".join(f"{i}: {i}" for i in range(8)) + ", ...})") == 1
     assert found.pop("f(v=<int of 3322 bits>)") == 2
@@ -293,7 +293,7 @@ def test_recursion_in_threads(hook, measured):
 
 
 def test_a_label_is_made_once(measured):
-    """Regions are defined as often as values differ, whatever the number of calls."""
+    """One region is defined for each distinct label, however many calls there are."""
     source = "def f(n):\n    pass\n\n\nfor i in range(COUNT):\n    f(i % 7)\n"
     few, many = (measured(source.replace("COUNT", str(n)), "--label", "args")[0] for n in (7, 70_000))
     assert visits(few) == {f"f(n={i})": 1 for i in range(7)}
@@ -325,8 +325,8 @@ def test_limit(end, spartito, tmp_path):
     run(spartito, "run", "-q", *options, "--", sys.executable, tmp_path / "program.py")
     assert visits(Model(str(tmp_path / "run"))) == {**{f"f(n={i})": 2 if i < 3 else 1 for i in range(5)}, "f": 15}
     done = run(spartito, "report", tmp_path / "run")
-    said = "labels of calls beyond the 5 of --label-limit; calls that are shown without their arguments: 15"
-    assert [line for line in done.stderr.splitlines() if "label" in line and line.endswith(said)]
+    message = "labels of calls beyond the 5 of --label-limit; calls that are shown without their arguments: 15"
+    assert [line for line in done.stderr.splitlines() if "label" in line and line.endswith(message)]
 
 
 FORK = """\
@@ -405,16 +405,16 @@ def test_every_output_has_the_labels(measured, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["--label", "arg"], "--label: 'arg' is not one of args, file, path, line; did you mean args?"),
         (["--label-repr", "a-b"], "--label-repr: 'a-b' is no name of a type"),
         (["--label-limit", "x"], "--label-limit: 'x' is not a whole number"),
     ],
 )
-def test_what_cannot_be_is_refused(given, said, spartito, tmp_path):
+def test_what_cannot_be_is_refused(given, message, spartito, tmp_path):
     done = run(spartito, "run", *given, "-o", tmp_path / "run", "--", sys.executable, "-c", "pass")
-    assert done.returncode == 2 and said in done.stderr and not (tmp_path / "run").exists()
+    assert done.returncode == 2 and message in done.stderr and not (tmp_path / "run").exists()
 
 
 def test_settings_come_from_everywhere(spartito, tmp_path, monkeypatch):
@@ -435,7 +435,7 @@ PROGRAMS = [program for program in all_programs() if program.name in NAMES.split
 
 @pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS])
 def test_programs_do_and_count_the_same(program, tmp_path):
-    """The programs of tests/programs with labels: what they print and their status, and the calls of all labels together."""
+    """Programs of tests/programs with labels print the same, exit with the same status, and their calls add up over all labels."""
     for module in program.values.get("needs", "").split():
         pytest.importorskip(module)
     command = [sys.executable, str(program.path), *shlex.split(program.values.get("args", ""))]
@@ -479,7 +479,8 @@ MODULE = "def table(n):\n    return [n]\n\n\nTABLE = table('at import'), table('
 @pytest.mark.parametrize("hook", HOOKS)
 @pytest.mark.parametrize("options", [(), ("--include", "*")], ids=["own", "chosen"])
 def test_whose_functions_have_labels(hook, options, measured, tmp_path):
-    """The program's own always, those of packages but for their import, those of the library where they are chosen."""
+    """Functions of the program always have labels, functions of packages except during their import, functions of the standard
+    library only where a filter includes them."""
     (tmp_path / "site-packages").mkdir()
     (tmp_path / "mine.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "site-packages" / "theirs.py").write_text(MODULE, encoding="utf-8")
@@ -499,7 +500,7 @@ def test_whose_functions_have_labels(hook, options, measured, tmp_path):
         assert dumps[0].startswith("json:dumps(obj=5, ")
         assert any(":_find_and_load(name='asyncio', " in name for name in rows)
     else:
-        # 3 + 2 of its own leave 1, which neither start-up nor imports have taken
+        # The limit of 6 leaves 1 after 3 + 2 labels of the program: neither interpreter start-up nor imports used it.
         assert theirs == {"theirs:table": 3, "theirs:table(n='now')": 1} and dumps == ["json:dumps"]
         assert not any(":_find_and_load(" in name for name in rows)
         _, (meta,) = losses(model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiment directory: its name, what is refused, what stays behind."""
+"""The experiment directory: its name, when it is refused, and what remains after a failure."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_description(spartito, script):
     assert known["command"] == [PYTHON, "-c", "raise SystemExit(3)", word]
     assert known["cwd"] == str(script)
     assert (known["status"], known["signal"]) == (3, None)
-    assert begin - 0.01 <= known["start"] < known["end"] <= time.time() + 0.01  # they are rounded
+    assert begin - 0.01 <= known["start"] < known["end"] <= time.time() + 0.01  # both times are rounded
 
 
 def test_description_of_a_killed_program(spartito, script):
@@ -97,10 +97,10 @@ def test_full_directories_are_refused(spartito, script):
     (script / "mine").mkdir()
     (script / "mine/precious").write_text("data")
     (script / "file").write_text("x")
-    for name, said in (("mine", "already exists and is not empty"), ("file", "is not a directory")):
+    for name, message in (("mine", "already exists and is not empty"), ("file", "is not a directory")):
         done = run(spartito, "run", "-o", name, "--", PYTHON, "-c", "print('ran')", cwd=script)
         assert done.returncode == 2
-        assert said in done.stderr and name in done.stderr and done.stderr.count("\n") == 1
+        assert message in done.stderr and name in done.stderr and done.stderr.count("\n") == 1
         assert done.stdout == ""
     assert os.listdir(script / "mine") == ["precious"]
 
@@ -124,17 +124,17 @@ def test_missing_script(spartito, tmp_path, missing, with_python):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["true"], "true started no Python that has spartito installed"),
         ([PYTHON, "-S", "-c", "1"], "-S` skips the start-up hook"),
         ([PYTHON, "-sS", "-c", "1"], "-S` skips the start-up hook"),
     ],
 )
-def test_nothing_measured(spartito, tmp_path, words, said):
+def test_nothing_measured(spartito, tmp_path, words, message):
     done = run(spartito, "run", "-q", "--", *words, cwd=tmp_path)
     assert done.returncode == 0
-    assert "no Python code was measured" in done.stderr and said in done.stderr and done.stderr.count("\n") == 1
+    assert "no Python code was measured" in done.stderr and message in done.stderr and done.stderr.count("\n") == 1
     assert not os.listdir(tmp_path)
 
 
@@ -174,12 +174,12 @@ def test_current_directory_deleted(spartito, tmp_path):
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_mpiexec(spartito, script, flavour):
-    """Every process that mpiexec starts joins the experiment; mpiexec itself is no Python."""
+    """Every process that mpiexec starts joins the experiment, although mpiexec is not a Python program."""
     mpiexec = [f"mpiexec.{flavour}", "-n", "2"]
     if flavour == "openmpi":
         mpiexec += ["--allow-run-as-root", "--oversubscribe"]
     done = run(spartito, "run", "-q", "-o", "x", "--", *mpiexec, PYTHON, "solver.py", cwd=script, timeout=200)
-    assert done.returncode == 0 and "spartito" not in done.stderr  # mpiexec has words of its own about some machines
+    assert done.returncode == 0 and "spartito" not in done.stderr  # mpiexec may print warnings about the machine
     info = json.loads(run(spartito, "info", "--json", script / "x").stdout)
     assert len(info["processes"]) == 2
     rows = json.loads(run(spartito, "report", "--json", script / "x").stdout)["rows"]

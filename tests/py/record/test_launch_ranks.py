@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`mpiexec -n N spartito run …`: the launchers of all ranks make one experiment and say one thing at its end."""
+"""`mpiexec -n N spartito run …`: the launchers of all ranks share one experiment and print one message at its end."""
 
 import fcntl
 import json
@@ -33,7 +33,7 @@ def mpiexec(request):
 
 @pytest.fixture
 def spartito():
-    """One that waits for ranks that have not come as long as it takes on a busy machine."""
+    """A spartito that waits up to 100 s for missing ranks, as a busy machine may start them late."""
     patient = (
         "import sys\nfrom spartito.cli.main import main\nfrom spartito.experiments import ranks\nranks.JOIN_TIMEOUT = 100\n"
         "sys.exit(main(sys.argv[1:]))"
@@ -53,7 +53,7 @@ def program(path, more=""):
 
 
 def experiments(path):
-    """The directories, and nothing of ours beside them."""
+    """Names of the experiment directories; fails if anything else was left beside them."""
     names = sorted(p.name for p in path.iterdir() if p.name != "solver.py")
     assert all(n.startswith(("spartito-", "x", "node")) for n in names), names
     return names
@@ -69,7 +69,7 @@ def known(path):
 
 
 def slurm(rank, size, **more):
-    """What srun sets. It is not run here: these variables are all that it tells."""
+    """The environment that srun sets. srun itself does not run in these tests: the launcher reads only these variables."""
     step = {"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": str(size), "SLURM_NTASKS": str(size)}
     return {**os.environ, **step, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank), **more}
 
@@ -89,12 +89,12 @@ def test_one_experiment(spartito, mpiexec, tmp_path, output):
     path = tmp_path / (output[1] if output else name)
     assert output or re.fullmatch(r"spartito-solver-\d{8}-\d{6}", name)
     assert visits(spartito, path)["__main__:f"] == 40
-    said = known(path)
-    assert (said["size"], said["status"], said["signal"]) == (4, 0, None)
-    assert said["manager"] == ("openmpi" if "openmpi" in mpiexec[0] else "hydra") and said["manager_job"]
-    assert said["hosts"] == [os.uname().nodename]
-    assert [(r["rank"], r["status"]) for r in said["ranks"]] == [(i, 0) for i in range(4)]
-    assert {r["pid"] for r in said["ranks"]} and said["end"] >= said["start"]
+    reported = known(path)
+    assert (reported["size"], reported["status"], reported["signal"]) == (4, 0, None)
+    assert reported["manager"] == ("openmpi" if "openmpi" in mpiexec[0] else "hydra") and reported["manager_job"]
+    assert reported["hosts"] == [os.uname().nodename]
+    assert [(r["rank"], r["status"]) for r in reported["ranks"]] == [(i, 0) for i in range(4)]
+    assert {r["pid"] for r in reported["ranks"]} and reported["end"] >= reported["start"]
 
 
 def test_a_directory_that_is_there_is_refused_once(spartito, mpiexec, tmp_path):
@@ -149,9 +149,9 @@ def test_a_step_begins_before_all_have_come_to_the_one_before(spartito, tmp_path
     (tmp_path / "x").touch()
     ranks = [step(1, "xe"), step(0, "x")]
     assert ranks.pop().wait(200) == 0
-    ranks.append(step(0, "xend"))  # its second step
-    ranks.append(step(2, "xe"))  # its first one
-    time.sleep(1)  # a new name would be another one
+    ranks.append(step(0, "xend"))  # second step of rank 0
+    ranks.append(step(2, "xe"))  # first step of rank 2
+    time.sleep(1)  # a new experiment would have another timestamp in its name
     (tmp_path / "xe").touch()
     ranks += [step(1, "xend"), step(2, "xend")]
     (tmp_path / "xend").touch()
@@ -169,7 +169,7 @@ def test_missing_script_leaves_nothing(spartito, mpiexec, tmp_path):
 
 
 def test_a_killed_rank(spartito, mpiexec, tmp_path):
-    """mpiexec ends the others as it likes: with a signal they see, or with SIGKILL for their launchers too."""
+    """mpiexec ends the remaining ranks with a signal, or kills their launchers with SIGKILL, too."""
     more = (
         "open(f'x.there{r}', 'w').close()\nwhile not all(os.path.exists(f'x.there{i}') for i in range(3)): time.sleep(0.01)\n"
         "if r == 1: os.kill(os.getpid(), 9)\ntime.sleep(150)\n"
@@ -178,9 +178,9 @@ def test_a_killed_rank(spartito, mpiexec, tmp_path):
     assert done.returncode != 0
     (name,) = [n for n in experiments(tmp_path) if not n.startswith("x")]
     assert visits(spartito, tmp_path / name)["__main__:f"] == 30
-    said = run(spartito, "info", tmp_path / name)
-    assert said.returncode == 0
-    assert re.search(r"rank 1 of 3 was ended by signal 9 \(SIGKILL\)|ranks? .*1.* of 3 did not end", said.stderr)
+    info = run(spartito, "info", tmp_path / name)
+    assert info.returncode == 0
+    assert re.search(r"rank 1 of 3 was ended by signal 9 \(SIGKILL\)|ranks? .*1.* of 3 did not end", info.stderr)
 
 
 def test_a_killed_launcher(spartito, tmp_path):
@@ -192,10 +192,10 @@ def test_a_killed_launcher(spartito, tmp_path):
     ranks[1].kill()
     os.kill(int((tmp_path / "x.pid1").read_text()), signal.SIGKILL)
     (tmp_path / "x.go").touch()
-    said = [p.communicate(timeout=200)[1] for p in ranks]
+    messages = [p.communicate(timeout=200)[1] for p in ranks]
     assert [p.returncode for p in ranks] == [0, -9, 0]
-    assert sum("self time" in text for text in said) == 1
-    assert "rank 1 of 3 did not end" in "".join(said)
+    assert sum("self time" in text for text in messages) == 1
+    assert "rank 1 of 3 did not end" in "".join(messages)
     assert known(tmp_path / "x")["ranks"][1]["status"] is None
     assert visits(spartito, tmp_path / "x")["__main__:f"] == 30
 
@@ -207,9 +207,9 @@ def test_exit_statuses_are_the_ranks_own(spartito, tmp_path):
     for r in (2, 1, 0):
         (tmp_path / f"end{r}").touch()
         assert ranks[r].wait(200) == r
-    said = known(tmp_path / "x")
-    assert [r["status"] for r in said["ranks"]] == [0, 1, 2]
-    assert (said["status"], said["job"], said["manager"]) == (2, "4711", "slurm")  # the first that failed
+    reported = known(tmp_path / "x")
+    assert [r["status"] for r in reported["ranks"]] == [0, 1, 2]
+    assert (reported["status"], reported["job"], reported["manager"]) == (2, "4711", "slurm")  # of the first rank that failed
     for p in ranks:
         p.stderr.close()
 
@@ -222,8 +222,8 @@ def test_a_rank_that_comes_late(spartito, tmp_path):
         assert time.monotonic() < until, "the program of the first has not ended"
         time.sleep(0.01)
     second = start(spartito, words, 1, 2, tmp_path)
-    said = [p.communicate(timeout=200)[1] for p in (first, second)]
-    assert sum("self time" in text for text in said) == 1
+    messages = [p.communicate(timeout=200)[1] for p in (first, second)]
+    assert sum("self time" in text for text in messages) == 1
     (name,) = experiments(tmp_path)
     assert visits(spartito, tmp_path / name)["__main__:f"] == 20
 
@@ -235,8 +235,8 @@ def crew(directory, rank, weak=False):
     return Crew(str(directory), World(rank, 2, "slurm", "slurm:.4711.0.0", weak), True)
 
 
-def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
-    """Who waits for others has the file alone for a moment, which is long where he does not get to run."""
+def test_a_rank_that_arrives_while_another_has_the_lock(tmp_path, monkeypatch):
+    """A launcher that waits for other ranks locks the file shortly. On a busy machine it may hold the lock for long."""
     monkeypatch.setattr("spartito.experiments.ranks.JOIN_TIMEOUT", 100)
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0), crew(tmp_path, 1)
@@ -252,7 +252,7 @@ def test_a_rank_that_comes_while_another_looks(tmp_path, monkeypatch):
 
 
 def test_a_place_that_was_taken_meanwhile(tmp_path, monkeypatch):
-    """Of two jobs with one key; the second one saw that the place is free before the first one took it."""
+    """Two jobs with the same key: the second one saw the directory free before the first one claimed it."""
     (tmp_path / "raw").mkdir()
     first, second = crew(tmp_path, 0, True), crew(tmp_path, 0, True)
     monkeypatch.setattr(second, "_is_same_job", lambda: True)
@@ -261,8 +261,8 @@ def test_a_place_that_was_taken_meanwhile(tmp_path, monkeypatch):
     first.close()
 
 
-def test_the_one_who_speaks_comes_late(spartito, mpiexec, tmp_path):
-    """mpiexec may end all ranks as soon as one has failed."""
+def test_the_rank_that_prints_comes_late(spartito, mpiexec, tmp_path):
+    """Rank 0, which prints for all, starts late. mpiexec may end all ranks as soon as one fails."""
     (tmp_path / "x").mkdir()
     (tmp_path / "x/mine").write_text("precious")
     late = RANK + "if r == 0: time.sleep(1)\n"
@@ -271,8 +271,8 @@ def test_the_one_who_speaks_comes_late(spartito, mpiexec, tmp_path):
     assert done.returncode != 0 and done.stderr.count("already exists and is not empty") == 1
 
 
-def test_a_rank_is_ended_before_it_looks_for_the_script(spartito, tmp_path):
-    """As mpiexec ends those that are behind when the first one has failed; they have recorded nothing of the program."""
+def test_a_rank_is_ended_before_it_opens_the_script(spartito, tmp_path):
+    """mpiexec ends slower ranks when the first one has failed; those have recorded nothing of the program."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(
         "import os, time\nif os.getppid() == int(os.environ.get('BEHIND', 0)):\n    open('x.pid', 'w').write(str(os.getpid()))\n"
@@ -290,18 +290,18 @@ def test_a_rank_is_ended_before_it_looks_for_the_script(spartito, tmp_path):
 
 
 def test_directories_that_some_ranks_see(tmp_path):
-    """Each node has a disk of its own: an experiment for each, which says whose ranks it has."""
-    # a node's programs end when all its launchers have come
+    """Each node has a separate disk: each gets its own experiment, which lists the ranks it contains."""
+    # the programs of a node end when all launchers of that node have arrived
     program(tmp_path, "open(f'../x{r}', 'w').close()\nwhile not os.path.exists(f'../x{r ^ 1}'): time.sleep(0.01)\n")
     ranks, spartito = [], [PYTHON, "-m", "spartito"]
     for r in range(4):
         node = tmp_path / f"node{r // 2}"
         node.mkdir(exist_ok=True)
         ranks.append(start(spartito, ["--", PYTHON, tmp_path / "solver.py"], r, 4, node))
-    said = [p.communicate(timeout=200)[1] for p in ranks]
-    assert sum("self time" in text for text in said) == 2
-    assert sum("ranks 0-1 of 4 are not in this experiment" in text for text in said) == 1
-    assert sum("ranks 2-3 of 4 are not in this experiment" in text for text in said) == 1
+    messages = [p.communicate(timeout=200)[1] for p in ranks]
+    assert sum("self time" in text for text in messages) == 2
+    assert sum("ranks 0-1 of 4 are not in this experiment" in text for text in messages) == 1
+    assert sum("ranks 2-3 of 4 are not in this experiment" in text for text in messages) == 1
     for n in range(2):
         (path,) = (tmp_path / f"node{n}").iterdir()
         assert visits(spartito, path)["__main__:f"] == 20
@@ -309,7 +309,7 @@ def test_directories_that_some_ranks_see(tmp_path):
 
 
 def test_a_rank_measures_another_program(spartito, tmp_path):
-    """A launcher that a rank starts is no rank."""
+    """A launcher started by the program of a rank is not a rank itself."""
     inner = repr([*spartito, "run", "-q", "-o", "x-inner", "--", PYTHON, "-c", "pass"])
     words = ["-q", "-o", "x", "--", *program(tmp_path, f"import subprocess\nif r == 0: subprocess.run({inner})\n")]
     ranks = [start(spartito, words, r, 2, tmp_path) for r in range(2)]
@@ -320,7 +320,7 @@ def test_a_rank_measures_another_program(spartito, tmp_path):
 
 
 def test_what_a_killed_job_left(spartito, tmp_path, monkeypatch):
-    """Its rendezvous and its directory are not joined by a later job with the same key."""
+    """A later job with the same key joins neither the rendezvous file nor the directory of a killed job."""
     from spartito.experiments.rundir import create
     from spartito.experiments.world import World
 
@@ -358,7 +358,7 @@ def test_what_a_killed_job_left(spartito, tmp_path, monkeypatch):
         # a batch script, an interactive step
         ("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=5", None),
         ("SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=4294967290", None),
-        # srun --mpi=pmi2; mpiexec of Open MPI in a step that its daemons are tasks of
+        # srun --mpi=pmi2; then mpiexec of Open MPI, whose daemons are the tasks of a SLURM step
         (
             "SLURM_PROCID=1 SLURM_NTASKS=4 SLURM_JOB_ID=5 SLURM_STEP_ID=2 PMI_RANK=1 PMI_SIZE=4 PMI_JOBID=5.2",
             (1, 4, "slurm:.5.2.0"),

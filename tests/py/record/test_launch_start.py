@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program that `spartito run` starts is the plain one: status, signals, standard input, environment."""
+"""`spartito run` changes nothing for the program it starts: exit status, signals, standard input and environment."""
 
 import os
 import shlex
@@ -40,7 +40,7 @@ def test_standard_input_and_output(spartito, tmp_path):
 
 
 def signal_state(prefix, cwd, **keywords):
-    """SigIgn and SigBlk of a program that is no Python, as it finds them."""
+    """Lines SigIgn and SigBlk of /proc/self/status in a program that is not Python."""
     command = [*prefix, "grep", "-E", "SigIgn|SigBlk", "/proc/self/status"]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, **keywords)
     assert done.returncode == 0
@@ -102,7 +102,7 @@ def test_unhandled_signal_to_the_launcher(spartito, tmp_path):
         assert p.wait(150) == -signal.SIGTERM
 
 
-# two signals of a kind that wait for the same process at once are one: the next is sent when nobody in the group has one left
+# The kernel merges two pending signals of the same number, so the next one is sent when no process of the group has one pending.
 SETTLED = """
 import os, re, signal, time
 from pathlib import Path
@@ -144,7 +144,7 @@ print(*caught)
 
 
 def test_many_open_descriptors(spartito, tmp_path):
-    """The second process in the group ends with the launcher, whatever that has inherited."""
+    """The second process of the launcher's group ends with the launcher, however many descriptors the launcher inherited."""
     null = os.open(os.devnull, os.O_RDONLY)
     many = [null, *(os.dup(null) for _ in range(300))]
     command = [*spartito, "run", "-q", "--", PYTHON, "-c", "print('ran')"]
@@ -158,7 +158,8 @@ def test_many_open_descriptors(spartito, tmp_path):
 
 @pytest.mark.parametrize("who", ["another", "itself"])
 def test_signals_to_the_group_come_once(spartito, tmp_path, monkeypatch, who):
-    """The launcher gets them too, and they do not say so; what is meant for it alone still reaches the program."""
+    """A signal to the process group reaches the program once, although the launcher gets it, too. A signal to the launcher alone is
+    forwarded to the program."""
     command = [*spartito, "run", "-q", "--", PYTHON, "-c", COUNTING, who]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as p:
         wait_for(tmp_path / "ready")
@@ -180,7 +181,7 @@ def test_signals_to_the_group_come_once(spartito, tmp_path, monkeypatch, who):
 
 
 def test_interrupt_from_the_terminal_comes_once(spartito, tmp_path):
-    """Ctrl-C goes to the whole foreground group: the program handles it, the launcher stays for the summary."""
+    """Ctrl-C signals the whole foreground group: the program handles it, and the launcher continues to print the summary."""
     code = (
         "import signal, time\ncaught = []\nsignal.signal(signal.SIGINT, lambda *a: caught.append(1))\n"
         "open('ready', 'w').close()\nend = time.time() + 100\nwhile not caught and time.time() < end: time.sleep(0.05)\n"
@@ -212,7 +213,7 @@ def test_stop_from_the_terminal_and_go_on(spartito, tmp_path):
 
 
 def test_a_program_that_stops_itself_is_continued_by_another(spartito, tmp_path):
-    """The launcher does not stop with it: nobody would continue the launcher."""
+    """The launcher does not stop with the program: nobody would send SIGCONT to the launcher."""
     code = "import os, signal; open('pid', 'w').write(str(os.getpid())); os.kill(os.getpid(), signal.SIGSTOP)"
     with subprocess.Popen([*spartito, "run", "-q", "--", PYTHON, "-c", code], cwd=tmp_path) as p:
         wait_for(tmp_path / "pid")
@@ -226,7 +227,7 @@ def test_a_program_that_stops_itself_is_continued_by_another(spartito, tmp_path)
 
 
 def test_a_helper_of_multiprocessing_that_ends_late(spartito, tmp_path):
-    """The resource tracker ends by itself, after the program; what it recorded belongs to the run."""
+    """The resource tracker exits after the program; its recording is part of the experiment."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(
         "import atexit, time\nif 'resource_tracker' in open('/proc/self/cmdline').read(): atexit.register(time.sleep, 2)\n"
@@ -275,10 +276,10 @@ def test_closed_standard_streams(spartito, tmp_path):
 def test_kinds_of_command_lines(spartito, tmp_path, words, shown):
     (tmp_path / "script.py").write_text("import sys\nprint(sys.argv)\n")
     (tmp_path / "runs.py").write_text("#!/usr/bin/env python\nimport sys\nprint(sys.argv)\n")
-    (tmp_path / "plain").write_text('echo "$1"\n')  # no #! line: a shell runs it
+    (tmp_path / "plain").write_text('echo "$1"\n')  # without a #! line a shell runs it
     for name in ("runs.py", "plain"):
         (tmp_path / name).chmod(0o755)
-    # a #! line cannot name an interpreter with a space in its path, PATH can
+    # A #! line cannot name an interpreter whose path has a space. PATH can.
     environment = {**os.environ, "PATH": os.path.dirname(PYTHON) + os.pathsep + os.environ["PATH"]}
     done = run(spartito, "run", "-q", "--", *words, cwd=tmp_path, env=environment)
     assert done.returncode == 0
@@ -293,17 +294,17 @@ def test_files_here_are_not_taken_for_modules(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "said"),
+    ("name", "status", "message"),
     [("no-such-command", 127, "no-such-command: command not found"), ("./denied", 126, "./denied: cannot be started"),
      ("./lost", 127, "first line"), ("/", 126, "/: cannot be started")],
 )  # fmt: skip
-def test_commands_that_cannot_be_started(spartito, tmp_path, name, status, said):
+def test_commands_that_cannot_be_started(spartito, tmp_path, name, status, message):
     (tmp_path / "denied").write_text("x")
     (tmp_path / "lost").write_text("#!/no/such/interpreter\n")
     (tmp_path / "lost").chmod(0o755)
     done = run(spartito, "run", "--", name, cwd=tmp_path)
     assert done.returncode == status
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["denied", "lost"]
 
 

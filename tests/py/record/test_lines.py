@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines of functions: hits are exact, times are bounded below by what a line sleeps and above by the length of the run."""
+"""Line profiles: hits are exact. Times are at least what a line sleeps, and at most the length of the run."""
 
 import json
 import os
@@ -16,17 +16,17 @@ WAYS = ((), ("--lines-only",), ("--c-calls",), ("--trace",))
 NAP = 0.03
 
 
-def recorded(spartito, tmp_path, text, *options, status=0, said=""):
-    """The model of a program whose chosen functions are marked by the options."""
+def recorded(spartito, tmp_path, text, *options, status=0, message=""):
+    """Runs a program with line profiles of the functions in the options; returns its model."""
     (tmp_path / "program.py").write_text(text)
     done = run(spartito, "run", "-q", "-o", "x", *options, "--", sys.executable, "program.py", cwd=tmp_path)
     assert done.returncode == status, done.stderr
-    assert done.stderr == said
+    assert done.stderr == message
     return Model(str(tmp_path / "x"))
 
 
 def lines_of(model, **which):
-    """{function: {line: (hits, own, callees)}}"""
+    """{function: {line: (hits, self, callees)}}"""
     return {f["function"]: {line: (h, o, c) for line, h, o, c in f["lines"]} for f in model.lines(**which)}
 
 
@@ -88,7 +88,7 @@ for i in range(3):
 def test_hits_and_times(spartito, tmp_path, options):
     chosen = ["Solver", "factorial", "items", "consume", "function:fails"]
     model = recorded(spartito, tmp_path, PROGRAM, *options, *[w for c in chosen for w in ("--lines", c)])
-    # before 3.12 a comprehension is a function of its own
+    # before Python 3.12 a comprehension is a separate function
     hits = hits_of(model)
     assert {name: of for name, of in hits.items() if "<" not in name} == {
         "Solver.step": {6: 1, 7: 6, 8: 5, 9: 1, 10: 1, 11: hits["Solver.step"][11]},
@@ -101,11 +101,11 @@ def test_hits_and_times(spartito, tmp_path, options):
     of = lines_of(model)
     assert of["Solver.step"][9][2] >= 2 * NAP
     assert of["Solver.step"][10][2 if options == ("--c-calls",) else 1] >= NAP
-    # the inner calls are in their own lines only
+    # time of a recursive call counts only in the lines of the inner call
     times = [sum(row[1] + row[2] for row in lines.values()) for lines in of.values()]
     assert 3 * NAP <= sum(row[1] + row[2] for row in of["factorial"].values()) <= length(model)
     assert all(t <= length(model) for t in times)
-    # what waits is not what runs
+    # a suspended generator spends no time
     assert sum(row[1] + row[2] for row in of["items"].values()) + 4 * NAP <= length(model)
     assert of["consume"][25][1] + of["consume"][25][2] >= 4 * NAP
     assert not model.info()["problems"]
@@ -206,8 +206,8 @@ def test_trace_functions_of_the_program_go_on(spartito, tmp_path):
         model = Model(str(tmp_path / f"x{n}"))
         rest = 4 if sys.version_info >= (3, 12) else 3
         assert hits_of(model)["chosen"] == {11: 4, 12: 4, 13: 1, 14: rest, 15: rest}
-        said = [p["meta"].get("missing_lines", "") for p in model.info()["processes"]]
-        assert ("sys.settrace() was called" in said[0]) == (rest == 3)
+        messages = [p["meta"].get("missing_lines", "") for p in model.info()["processes"]]
+        assert ("sys.settrace() was called" in messages[0]) == (rest == 3)
 
 
 def test_names_of_functions_in_one_that_is_marked(spartito, tmp_path):
@@ -241,7 +241,7 @@ work()
     model = recorded(spartito, tmp_path, text, "--lines", "work", "--c-calls")
     hits, own, callees = lines_of(model)["work"][7]
     (work,) = [row for row in model.flat(limit=0) if row["name"] == "__main__:work"]
-    assert hits == 1 and callees >= 3 * NAP and own + callees < work["incl"] + NAP  # no time is there twice
+    assert hits == 1 and callees >= 3 * NAP and own + callees < work["incl"] + NAP  # no time counts twice
 
 
 DEEP = """\
@@ -309,7 +309,7 @@ list(items())
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is there from 3.12 on")
-def test_tool_of_the_program_with_an_id_that_was_ours(spartito, tmp_path):
+def test_tool_of_the_program_with_the_former_id_of_spartito(spartito, tmp_path):
     text = """\
 import sys, spartito
 mine = sys.monitoring
@@ -431,13 +431,13 @@ for name in ("x", "y"):
 def test_patterns(spartito, tmp_path):
     text = "class Solver:\n    def step(self):\n        pass\ndef unused():\n    pass\ndef main():\n    Solver().step()\nmain()\n"
     patterns = ["Solvr", "step", "unused", "__main__:Solver.st*", "re:^__main__:ma[i]n$", "nothing like it"]
-    said = (
+    message = (
         "spartito: --lines 'Solvr': no function that ran matches it; did you mean Solver or Solver.step?\n"
         "spartito: --lines 'step': no function that ran matches it; did you mean Solver.step?\n"
         "spartito: --lines 'unused': it is in the script, but none of it ran\n"
         "spartito: --lines 'nothing like it': no function that ran matches it\n"
     )
-    model = recorded(spartito, tmp_path, text, "--lines-only", *[w for p in patterns for w in ("--lines", p)], said=said)
+    model = recorded(spartito, tmp_path, text, "--lines-only", *[w for p in patterns for w in ("--lines", p)], message=message)
     assert set(hits_of(model)) == {"Solver.step", "main"}
     for wrong, why in (("re:a(b", "position 1"), ("", "empty"), ("module:", "empty pattern")):
         done = run(spartito, "run", "--lines", wrong, "--", sys.executable, "program.py", cwd=tmp_path)
@@ -521,12 +521,12 @@ print(one.dead, third.dead)
 
 @pytest.mark.parametrize("options", [["--lines-only"], [], ["--c-calls"]], ids=["alone", "calls", "c"])
 def test_greenlets_take_turns(spartito, tmp_path, options):
-    """Every line counts as often as it began, whichever stack it is on, and no time comes from nowhere."""
+    """Each line's hits are exact when greenlets switch stacks, and the times do not exceed the run."""
     pytest.importorskip("greenlet")
     chosen = [w for name in ("ping", "deep", "pong", "killed") for w in ("--lines", name)]
     model = recorded(spartito, tmp_path, GREENLETS.replace("NAP", str(NAP)), *options, *chosen)
     hits = hits_of(model)
-    hits["pong"].pop(15, None)  # Python's versions differ in how often `while True` begins
+    hits["pong"].pop(15, None)  # how often `while True` is a line event depends on the Python version
     assert hits == {
         "ping": {3: 1, 4: 7, 5: 6, 6: 6, 7: 1, 8: 1},
         "deep": {10: 10, 11: 9, 12: 1, 13: 1},
@@ -540,10 +540,10 @@ def test_greenlets_take_turns(spartito, tmp_path, options):
 
 
 def test_lines_alone_without_any(spartito, tmp_path):
-    said = (
+    message = (
         "spartito: --lines-only: no call was recorded, and no line: name functions by --lines, or mark them with @spartito.lines\n"
     )
-    recorded(spartito, tmp_path, "def f():\n    return 1\nf()\n", "--lines-only", said=said)
+    recorded(spartito, tmp_path, "def f():\n    return 1\nf()\n", "--lines-only", message=message)
     text = "import spartito\n@spartito.lines\ndef f():\n    return 1\nf()\n"
     (tmp_path / "marked").mkdir()
     assert hits_of(recorded(spartito, tmp_path / "marked", text, "--lines-only")) == {"f": {4: 1}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics at each enter and leave: that the numbers are those of the function, in the profile and in the trace."""
+"""Metrics read at each enter and leave: their values belong to the right function, in the profile and in the trace."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from spartito import _measure
 
 COUNTABLE = {name for name, _, why in _measure.metrics() if why is None}
 PERF = [name for name in ("perf:page-faults", "perf:task-clock") if name in COUNTABLE]
-# pages that are touched for the first time: each is a fault, whatever else happens
+# the first access to a page is a page fault in any case
 PAGES = 3000
 TOUCH = f"""
 import mmap, os
@@ -33,7 +33,7 @@ FAKE = ROOT / "tests" / "native" / "papi.c"
 
 @pytest.fixture(scope="module")
 def fake_papi(tmp_path_factory):
-    """A libpapi whose counters count how often they are read."""
+    """A fake libpapi whose counters count how often they are read."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if not compiler:
         pytest.skip("no compiler")
@@ -51,7 +51,7 @@ def measure(spartito, tmp_path, text, *options, metrics="rusage:ru_minflt", **ke
 
 
 def agree(raw):
-    """Profile and trace of every location say the same."""
+    """Checks that profile and trace of each location have the same sums; returns their number."""
     n, found = len(raw.metrics), 0
     for location in raw.locations.values():
         if location.nodes:
@@ -122,7 +122,7 @@ FORK = ("def child():\n    touch(5000)\ndef main():\n    pid = os.fork()\n    if
 
 
 @needs_touch
-def test_a_fork_begins_anew(spartito, tmp_path):
+def test_counters_of_a_forked_child_begin_at_zero(spartito, tmp_path):
     parent, child = sorted(measure(spartito, tmp_path, FORK, "--trace", metrics=",".join(["rusage:ru_minflt", *PERF])),
                            key=lambda raw: "parent" in raw.meta)
     for name in ["ru_minflt", "page-faults"] if PERF else ["ru_minflt"]:
@@ -178,7 +178,7 @@ def test_programs(spartito, tmp_path, name, fake_papi):
         pytest.skip(program.wrong_python())
     if "needs" in program:
         pytest.importorskip(program.values["needs"])
-    # the counter of reads is one that every program counts, however short it is
+    # PAPI_TOT_CYC of the fake libpapi counts reads, so even the shortest program has a value
     metrics = ",".join(["papi:PAPI_TOT_CYC", "rusage:ru_minflt", "rusage:ru_utime", *PERF])
     options = program.values.get("options", "").split()
     done = run(spartito, "run", "-q", "--trace", "-o", tmp_path / "x", "--metric", metrics, *options, "--", sys.executable,
@@ -197,10 +197,10 @@ def test_collapsed_paths_count_once(spartito, tmp_path, fake_papi):
     assert 0 < collapsed <= raw.totals(0)["__main__:<module>"]
 
 
-# ---- what cannot be counted, and what does not exist ----
+# ---- metrics that cannot be counted or do not exist ----
 
 
-@pytest.mark.parametrize(("metrics", "said"), [
+@pytest.mark.parametrize(("metrics", "message"), [
     ("rusage:ru_nothing", "--metric: 'rusage:ru_nothing': getrusage(2) counts no such thing"),
     ("perf:nothing", "--metric: 'perf:nothing': no such event"),
     ("bogus:cycles", "--metric: 'bogus:cycles': there is no source bogus; there are rusage, papi and perf"),
@@ -208,10 +208,10 @@ def test_collapsed_paths_count_once(spartito, tmp_path, fake_papi):
     ("perf:", "--metric: 'perf:' is not SOURCE:NAME"),
     (",".join(f"perf:r{n:x}" for n in range(65)), "--metric: these are more than 64 metrics"),
 ])
-def test_unknown_names_are_refused_before_the_start(spartito, tmp_path, metrics, said):
+def test_unknown_names_are_refused_before_the_start(spartito, tmp_path, metrics, message):
     done = run(spartito, "run", "-o", "x", "--metric", metrics, "--", sys.executable, "-c", "print('ran')", cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") <= 2
+    assert message in done.stderr and done.stderr.count("\n") <= 2
     assert not (tmp_path / "x").exists()
 
 
@@ -230,7 +230,7 @@ def uncountable():
     return missing[0]
 
 
-def test_uncountable_is_said_once_and_the_run_goes_on(spartito, tmp_path):
+def test_uncountable_is_reported_once_and_the_run_continues(spartito, tmp_path):
     name = uncountable()
     (tmp_path / "program.py").write_text("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'pass'])\n")
     done = run(spartito, "run", "-o", "x", "--metric", name, "--metric", "rusage:ru_utime", "--", sys.executable,
@@ -243,14 +243,14 @@ def test_uncountable_is_said_once_and_the_run_goes_on(spartito, tmp_path):
     assert done.stderr.count(f"{name} cannot be counted here: ") == 1
 
 
-def test_uncountable_is_said_with_quiet_too(spartito, tmp_path):
+def test_uncountable_is_reported_with_quiet_too(spartito, tmp_path):
     name = uncountable()
     done = run(spartito, "run", "-q", "-o", "x", "--metric", name, "--", sys.executable, "-c", "pass", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr.startswith(f"spartito: {name} cannot be counted here: ")
     assert done.stderr.count("\n") == 1
 
 
-# ---- other ways to ask ----
+# ---- metrics chosen by the API and the project file ----
 
 
 def test_api_and_project_file(spartito, tmp_path):
@@ -276,7 +276,7 @@ def test_doctor_lists_them(spartito):
     assert "metrics of perf" in done.stdout and "metrics of papi" in done.stdout
 
 
-# ---- the program does not notice ----
+# ---- effects on the program ----
 
 
 @pytest.mark.skipif(not PERF, reason="no perf events here")
@@ -309,7 +309,7 @@ def test_papi_counts_from_enter_to_leave(spartito, tmp_path, fake_papi):
     text = "def inner():\n    pass\ndef outer():\n    inner()\n    inner()\nouter()\n"
     (raw,) = measure(spartito, tmp_path, text, "--trace", metrics="papi:PAPI_TOT_CYC,papi:fake::SECOND", env=fake_papi)
     assert raw.metrics == [("PAPI_TOT_CYC", "#", 0, "Total cycles", 1), ("fake::SECOND", "#", 0, "A second one", 1)]
-    # one reading for each event: 1 from the enter of inner to its leave, 5 from that of outer
+    # The counter is read once at each event: it grows by 1 between enter and leave of inner, by 5 for outer.
     assert raw.totals(0)["__main__:inner"] == 2 and raw.totals(0)["__main__:outer"] == 5
     assert raw.totals(1)["__main__:outer"] == 5000
     assert agree(raw)

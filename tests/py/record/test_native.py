@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled functions in the call tree: `spartito compile cc`, `spartito compile c++`, and what is recorded of what they made."""
+"""Compiled functions in the call tree: libraries built with `spartito compile cc` and `spartito compile c++`."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def rows(spartito, where, *options):
 
 
 def tree(spartito, where):
-    """Visits of each path, which is written as the qualified names from the root down."""
+    """{path of qualified names from the root: visits}"""
     names, visits = {0: ""}, {}
     for row in rows(spartito, where, "tree", "--threshold", "0"):
         names[row["path"]] = (names[row["parent"]] + " " + row["qualname"]).strip()
@@ -78,7 +78,7 @@ ONLY = ("--include", "__main__:*", "--include", "nested:*", "--include", "user r
 
 
 def nest(start, times=1):
-    """The path of a call that goes from Python to C to Python to C, and its visits; the last is called 3 times."""
+    """The visits of each call path from Python through C and Python to C. The innermost function, leaf, is called 3 times."""
     visits, path = {}, start
     for name in ["outer", "call", "user region of C", "inner", "work", "middle"]:
         path = f"{path} {name}".strip()
@@ -94,18 +94,18 @@ EXPECTED = {
     "<module> work middle leaf": 10,
     **nest("<module>"),
     "<module> jumps": 1,
-    # six calls of jump that no return ended: what follows is below them until jumps() returns
+    # six calls of jump are left by longjmp: later calls are below them until jumps() returns
     **{"<module> jumps" + " jump" * n: 1 for n in range(1, 7)},
     "<module> jumps" + " jump" * 6 + " middle": 1,
     "<module> jumps" + " jump" * 6 + " middle leaf": 2,
     "<module> keeps_errno": 1,
     "<module> keeps_errno first_call": 2,
     "<module> threads": 1,
-    # in threads that Python never saw
+    # in threads that never ran Python code
     "body": 4,
     "body middle": 4,
     "body middle leaf": 12,
-    # in a thread of Python
+    # in a Python thread
     **nest(""),
 }
 
@@ -137,7 +137,7 @@ def test_cxx_with_exceptions(spartito, tmp_path, compiler):
     steps = [found[f"solver::Grid::step({kind})"] for kind in ("int", "double")]
     assert [step["visits"] for step in steps] == [5, 5]
     if compiler == "g++":
-        # two calls of five are left by an exception; clang's code does not tell of such ends
+        # two of five calls are left by an exception; code built by clang does not report such exits
         path = "<module> run solver::Grid::step(int)"
         assert paths[path] == paths[path + " solver::Grid::step(double)"] == 5
         assert paths["<module> run int solver::twice<int>(int)"] == 2
@@ -161,7 +161,7 @@ def test_fortran(spartito, tmp_path):
 
 def test_filter_and_c_calls(spartito, extension, tmp_path):
     paths = measured(spartito, extension, tmp_path / "x", "--c-calls", *ONLY, "--exclude", "function:middle")
-    # what a function calls that is left out is its caller's
+    # callees of an excluded function belong to its caller
     assert paths["<module> <built-in method nested.work> work leaf"] == 10
     assert paths["body leaf"] == 12
     assert not any("middle" in path for path in paths)
@@ -174,7 +174,7 @@ def test_object_that_changes(spartito, tmp_path):
     compiled(["compile", "cc", "-O0", "-DOTHER"], "nested.c", "nested" + SUFFIX, tmp_path)
     done = run(spartito, "report", "tree", "--threshold", "0", "--limit", "0", "--json", tmp_path / "x")
     assert done.stderr.count("\n") == 1 and "is another build than the one that was measured" in done.stderr
-    # names were written down by the run, lines were not
+    # the run recorded the names; line numbers are read from the object file
     again = [row for row in json.loads(done.stdout)["rows"] if row["kind"] == "native"]
     assert {row["qualname"] for row in again} == {p.split()[-1] for p in before} - {"C", "inner", "outer", "<module>"}
     assert all(row["line"] == 0 for row in again)
@@ -230,13 +230,13 @@ use("./two.so")
     )
     paths = measured(spartito, tmp_path, tmp_path / "x", expected="")
     assert paths["<module> child work middle leaf"] == 2
-    # the second is where the first was
+    # the second library is loaded at the address of the first one
     names = {row["name"] for row in rows(spartito, tmp_path / "x")}
     assert {"one:run", "two:run"} <= names
 
 
 def test_many_functions(spartito, tmp_path):
-    n = 3000  # the table of addresses grows several times, while other threads read it
+    n = 3000  # the address table grows several times while other threads read it
     (tmp_path / "many.c").write_text(
         "\n".join(f"void f{i}(void);\nvoid f{i}(void) {{}}" for i in range(n))
         + "\nvoid run(void);\nvoid run(void) {\n"
@@ -293,7 +293,7 @@ def test_steps(spartito):
         assert shown(spartito, "compile", "cc", "--dry-run", "--compiler", "gcc", *words) == ["gcc", *words]
     assert shown(spartito, "compile", "cc", "--dry-run", "--nocompiler", "a.c", CC="gcc -O1") == ["gcc", "-O1", "a.c"]
     assert shown(spartito, "compile", "c++", "--dry-run", "a.c", CXX="g++", SPARTITO_WRAPPER="off") == ["g++", "a.c"]
-    # CC names the wrapper where a build is told to use it
+    # CC may name the wrapper itself, where a build system is configured to use it
     assert shown(spartito, "compile", "cc", "--dry-run", "--version", CC="spartito compile cc") == ["cc", "--version"]
     both = {"CC": "spartito compile cc", "SPARTITO_CC": "clang"}
     assert shown(spartito, "compile", "cc", "--dry-run", "--version", **both) == ["clang", "--version"]
@@ -308,7 +308,7 @@ def test_the_compiler_speaks_for_itself(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "environment", "status", "said"),
+    ("words", "environment", "status", "message"),
     [
         (["--compiler", "no-such-compiler", "a.c"], {}, 127, "no-such-compiler: command not found"),
         (["--compiler", "spartito compile cc", "a.c"], {}, 2, "--compiler: spartito compile cc: name a compiler"),
@@ -316,10 +316,10 @@ def test_the_compiler_speaks_for_itself(spartito, tmp_path):
         (["a.c"], {"CC": "'gcc"}, 2, "CC: 'gcc: No closing quotation"),
     ],
 )
-def test_compilers_that_cannot_be(spartito, words, environment, status, said):
+def test_compilers_that_cannot_be(spartito, words, environment, status, message):
     done = run(spartito, "compile", "cc", *words, env={**os.environ, **environment})
     assert (done.returncode, done.stdout) == (status, "")
-    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_recording_is_off_for_a_time_below_a_compiled_function(spartito, extension, tmp_path):

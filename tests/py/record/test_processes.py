@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every process of a program is in the experiment: how it was started, by whom, what it did, and how it ended."""
+"""Every process of a program is in the experiment: its command, its parent, its calls and how it ended."""
 
 import json
 import os
@@ -19,7 +19,7 @@ HEAD = "import os, signal, subprocess, sys, threading, time\ndef leaf(): return 
 
 
 class Experiment:
-    """What a program left that runs under Spartito."""
+    """The experiment of a program run with `spartito run`, its output and its status."""
 
     def __init__(self, path, spartito, source, *options, environment=None):
         (path / "p.py").write_text(HEAD + textwrap.dedent(source))
@@ -70,9 +70,10 @@ def test_pool_that_is_terminated(experiment, method):
     killed = [p for p in x.processes if p["ended_by"] is not None]
     assert killed and all((p["end"], p["ended_by"], p["signal"]) == ("abrupt", 0, signal.SIGTERM) for p in killed)
     assert not [p for p in x.processes if p["end"] == "abrupt" and p not in killed]
-    (said,) = losses.sentences(x.info)
-    assert losses.ABRUPT not in said and "SIGTERM" in said and str(x.processes[0]["pid"]) in said and "nothing is lost" in said
-    assert ("parent" in said) == (method != "forkserver")
+    (message,) = losses.sentences(x.info)
+    assert losses.ABRUPT not in message and "nothing is lost" in message
+    assert "SIGTERM" in message and str(x.processes[0]["pid"]) in message
+    assert ("parent" in message) == (method != "forkserver")
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -116,8 +117,8 @@ def test_other_programs(experiment, spartito):
     assert [p["parent"] for p in x.processes] == [None, 0, 0, 0]
     assert "def f" in one["command"] and one["status"] == 0 and one["end"] == two["end"] == main["end"] == "normal"
     assert (spawnv["end"], spawnv["forked"], spawnv["meta"]["exec"]) == ("exec", True, "sh -c 'exit 5'")
-    told = [(c["command"], c["status"], c["signal"], c["exec"]) for c in x.unmeasured() if '"$@"' not in c["command"]]
-    assert told == [
+    children = [(c["command"], c["status"], c["signal"], c["exec"]) for c in x.unmeasured() if '"$@"' not in c["command"]]
+    assert children == [
         ("sh -c 'exit 3'", 3, None, False),
         ("true 'a  b'", 0, None, False),
         ("true \\udcff ''", 0, None, False),
@@ -175,7 +176,8 @@ def test_exec(experiment):
 
 
 def test_preexec(experiment):
-    """What a child does between fork and exec is a process, and not one that died."""
+    """preexec_fn runs in the child between fork and exec: this child is a process of the experiment, and counts as ended by
+    exec."""
     x = experiment("""
         subprocess.run(["sh", "-c", "exit 7"], preexec_fn=leaf)
         subprocess.run([sys.executable, "-c", "def f(): pass\\nf()"], preexec_fn=leaf)
@@ -200,12 +202,12 @@ def test_ends(experiment):
     assert [(p["end"], p["status"], p["signal"]) for p in x.processes[1:]] == [
         ("abrupt", None, 9), ("exited", 3, None), ("exited", 3, None)]
     assert x.visits("leaf") == 3
-    (said,) = losses.sentences(x.info)
-    assert losses.ABRUPT in said and "SIGKILL" in said and str(x.processes[1]["pid"]) in said
+    (message,) = losses.sentences(x.info)
+    assert losses.ABRUPT in message and "SIGKILL" in message and str(x.processes[1]["pid"]) in message
 
 
 def test_daemon_goes_on(experiment, spartito):
-    """A double fork; the daemon outlives the program and its launcher."""
+    """A daemon made by a double fork outlives the program and its launcher; its recording is complete."""
     x = experiment("""
         read, write = os.pipe()
         if os.fork() == 0:
@@ -226,8 +228,8 @@ def test_daemon_goes_on(experiment, spartito):
     main, between, daemon = x.processes
     assert (main["end"], between["end"], daemon["end"]) == ("normal", "exited", "running")
     assert (between["parent"], daemon["parent"]) == (0, 1)
-    (said,) = losses.sentences(x.info)
-    assert str(daemon["pid"]) in said and "still runs" in said
+    (message,) = losses.sentences(x.info)
+    assert str(daemon["pid"]) in message and "still runs" in message
     (x.path.parent / "end").touch()
     until = time.monotonic() + 100
     while x.processes[2]["end"] == "running" and time.monotonic() < until:
@@ -333,14 +335,14 @@ def test_info_shows_the_family(experiment, spartito):
     for pid, origin in ((main, f"{sys.executable} p.py"), (python, f"started by process {main}: {x.processes[1]['command']}"),
                         (copy, f"a copy of process {main}")):
         assert any(f"process {pid} on {os.uname().nodename}, {origin}" in line for line in titles), titles
-    said = json.loads(run(spartito, "info", "--json", x.path).stdout)
-    assert [p["parent"] for p in said["processes"]] == [None, 0, 0] and said["launcher"]["job"] == "4711"
-    assert all(p["meta"]["job"] == "4711" and p["host"] == os.uname().nodename for p in said["processes"])
-    assert [(c["parent"], c["process"]) for c in said["children"]] == [(0, 1), (0, 2), (1, None)]
+    reported = json.loads(run(spartito, "info", "--json", x.path).stdout)
+    assert [p["parent"] for p in reported["processes"]] == [None, 0, 0] and reported["launcher"]["job"] == "4711"
+    assert all(p["meta"]["job"] == "4711" and p["host"] == os.uname().nodename for p in reported["processes"])
+    assert [(c["parent"], c["process"]) for c in reported["children"]] == [(0, 1), (0, 2), (1, None)]
 
 
 def forks(before):
-    """A program that forks three children, each of which forks one, too; all call leaf() once."""
+    """The text of a program that forks three children, each of which forks one; every child calls leaf() once."""
     return f"""
         import resource
         {before}
@@ -377,7 +379,7 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
     assert x.status == 0 and len(x.processes) == 1
     *parents, children = losses.sentences(x.info)
     assert children == f"6 child processes not recorded: {why}"
-    # by chance the parent needs more room in its own file from there on, too, which it has no means to get any more
+    # the parent's file may reach its limit, too, and cannot grow then
     for text in parents:
         assert text.startswith(f"lost in process {x.processes[0]['pid']} ") and text.endswith(f" (the file could not grow: {why})")
     for verb, status in (("report", losses.INCOMPLETE), ("info", 0)):
@@ -391,18 +393,18 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
 
 
 def test_a_program_without_room_for_a_file_is_named_once(spartito, tmp_path):
-    """It cannot write why it is not recorded either, and nobody guesses another reason."""
+    """The process cannot write why it is not recorded. It is reported once, without a guessed reason."""
     program = ("import resource, subprocess, sys\n"
                "resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1))\n"
                "status = subprocess.run([sys.executable, '-c', 'pass']).returncode\n"
                "resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"
                "print(status)\n")
     done = run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
-    said = "a process was not recorded: it had no space to write the reason"
-    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", f"spartito: {said}\n")
+    message = "a process was not recorded: it had no space to write the reason"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", f"spartito: {message}\n")
     info = analyse.Model(str(tmp_path / "x")).info()
     (pid,) = (p["pid"] for p in info["processes"])
-    assert [text for text in losses.sentences(info) if not text.startswith(f"lost in process {pid} ")] == [said]
+    assert [text for text in losses.sentences(info) if not text.startswith(f"lost in process {pid} ")] == [message]
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of the system call")
@@ -423,9 +425,9 @@ def test_raw_clone_leaves_the_parent_alone(experiment, how):
         """, how)
     assert (x.status, x.stdout, x.stderr) == (0, "7\n" * 3, "")
     assert len(x.processes) == 1 and x.processes[0]["end"] == "normal"
-    said = "3 child processes not recorded: begun by a system call (clone)"
-    assert any(text.startswith(said) for text in losses.sentences(x.info))
-    assert x.visits("leaf") > 299000  # both may count at once until the child is noticed
+    message = "3 child processes not recorded: begun by a system call (clone)"
+    assert any(text.startswith(message) for text in losses.sentences(x.info))
+    assert x.visits("leaf") > 299000  # child and parent may both count until the recorder detects the child
 
 
 @pytest.mark.parametrize("words, why", [
@@ -452,13 +454,13 @@ def test_python_that_is_not_followed_is_named(experiment, spartito, tmp_path, wo
         p.wait()
         """)
     assert x.status == 0
-    (said,) = losses.sentences(x.info)
-    assert said.startswith(f"6 child processes that ran Python not recorded: {why} (")
+    (message,) = losses.sentences(x.info)
+    assert message.startswith(f"6 child processes that ran Python not recorded: {why} (")
     done = run(spartito, "report", x.path)
     assert "6 child processes that ran Python not recorded" in done.stderr
 
 
-# what ran Python without the start-up hook, and how that was started; each a child process, but for what os.system() starts
+# Commands that run Python without the start-up hook. Each one is a child process, except those of os.system().
 STARTED = {
     "shell": 'subprocess.run(bare + " -c pass; true", shell=True)',
     "shell's argument": 'subprocess.run(["sh", "-ec", "cd /; X=1 exec " + bare + " -c pass"])',
@@ -484,8 +486,8 @@ def test_however_python_was_started_it_is_named(experiment, tmp_path, how):
         {STARTED[how]}
         """)
     assert x.status == 0
-    (said,) = losses.sentences(x.info)
-    assert said.startswith("1 child process that ran Python not recorded: -S skips the start-up hook (")
+    (message,) = losses.sentences(x.info)
+    assert message.startswith("1 child process that ran Python not recorded: -S skips the start-up hook (")
 
 
 @pytest.mark.parametrize("text", [
@@ -502,6 +504,6 @@ def test_a_run_within_a_run_is_named(spartito, tmp_path):
     inner = [*map(str, spartito), "run", "-q", "-o", "inner", "--", sys.executable, "-c", "pass"]
     done = run(spartito, "run", "-o", "outer", "--", *inner, cwd=tmp_path)
     assert done.returncode == 0
-    said = "is another `spartito run`: the program that it started is not recorded here, but in its own experiment, in inner"
-    assert said in done.stderr
+    message = "is another `spartito run`: the program that it started is not recorded here, but in its own experiment, in inner"
+    assert message in done.stderr
     assert analyse.Model(str(tmp_path / "inner")).info()["processes"]

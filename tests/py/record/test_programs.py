@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every program of tests/programs/ under every hook: it behaves as in the plain run, and every count is exact, in the
-profile and in the trace."""
+"""Every program of tests/programs/ under every hook: it behaves as without Spartito, and all counts are exact, in the profile and
+in the trace."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def cases():
 
 
 def run(command, cwd, program, experiment):
-    """Status, stdout, stderr and the files left in cwd, of a run that leaves its experiment, if it is measured, there."""
+    """Runs a command; returns its status, stdout, stderr and the files left in cwd. `experiment` is removed before each attempt."""
     for _ in range(5):
         for directory in (cwd, experiment):
             shutil.rmtree(directory, ignore_errors=True)
@@ -52,7 +52,7 @@ def run_once(command, cwd, stdin):
 
 
 def close(program, got, wanted):
-    """Equal, or for a process that died at least 99.9 %."""
+    """Equal counts; for a process that died, at least 99.9 %."""
     if "abrupt" in program:
         return wanted * 0.999 <= got <= wanted
     return got == wanted
@@ -121,7 +121,7 @@ def check_trace(program, model, directory, visits, resumed):
     counts = program.counts
     for name in {*counts["visits"], *counts["user"], *counts["c-calls"]}:
         if "\t" in name:
-            continue  # otf2-print escapes it
+            continue  # otf2-print escapes the name
         wanted = visits[name] + resumed[name] + counts["inherits"].get(name, 0)
         enters = trace.enters[name]
         assert enters == wanted or ("trace-more" in program and enters > wanted), f"{name}: {enters} enters, not {wanted}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `help(spartito)` shows: every public name has a text, a signature where it is called, and an example that runs, with and
-without a measurement."""
+"""`help(spartito)`: every public name has a docstring, a signature if it is callable, and an example that runs with and without a
+measurement."""
 
 import doctest
 import inspect
@@ -31,7 +31,7 @@ sys.exit(failed)
 def test_every_public_name_is_explained(name):
     thing = getattr(spartito, name)
     assert doctest.DocTestParser().get_examples(thing.__doc__), "no example"
-    if name != "region":  # a type whose calls have several forms
+    if name != "region":  # region is a type whose calls have several forms
         parameters = inspect.signature(thing).parameters
         assert all(parameter in thing.__doc__ for parameter in parameters)
 
@@ -39,7 +39,7 @@ def test_every_public_name_is_explained(name):
 @pytest.mark.parametrize("measured", [False, True], ids=["plain", "measured"])
 def test_the_examples_run(tmp_path, measured):
     command = [sys.executable, "-c", EXAMPLES, *FUNCTIONS]
-    if measured:  # the examples end the measurement
+    if measured:  # the examples end the measurement themselves
         command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "x", "--", *command]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -58,7 +58,7 @@ main()
 
 @pytest.fixture
 def experiments(tmp_path, monkeypatch):
-    """run-1 and, of ranks of MPI, ranks-1 in the current directory."""
+    """Creates run-1 and ranks-1 (of MPI ranks) in the current directory, as the examples need them."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "program.py").write_text(PROGRAM)
     options = ("--lines", "step", "--memory-profile", "--waits", "-o", "run-1")
@@ -90,6 +90,6 @@ def test_help_shows_results():
 
 
 def test_no_module_hides_a_public_name():
-    """The import of spartito.x makes it the attribute x of spartito."""
+    """Importing a submodule spartito.x would replace a public attribute x of the package."""
     modules = {path.stem for path in pathlib.Path(spartito.__file__).parent.iterdir()}
     assert not modules & set(spartito.__all__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One measurement after another in the same process."""
+"""Several measurements, one after the other, in the same process."""
 
 import subprocess
 import sys
@@ -19,13 +19,13 @@ def start(name, **settings):
 
 def run(tmp_path, text):
     (tmp_path / "program.py").write_text(START + text)
-    # newer versions warn of fork() where threads are
+    # Python 3.12 and later warn of fork() in a process with threads
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "program.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("file", ["cell", "<ipython-input-1-0123456789ab>"])  # in a kernel; in a terminal
+@pytest.mark.parametrize("file", ["cell", "<ipython-input-1-0123456789ab>"])  # file names of cells in a kernel and in a terminal
 def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
     run(
         tmp_path,
@@ -42,7 +42,7 @@ def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
 
 
 def test_what_an_event_costs_is_found_once(tmp_path):
-    """And anew where events are of another kind."""
+    """The cost of an event is calibrated once, and again when the kind of events changes."""
     names = ("a", "b", "traced0", "c0", "traced1", "c1", "traced2", "c2")
     run(
         tmp_path,
@@ -51,12 +51,13 @@ def test_what_an_event_costs_is_found_once(tmp_path):
     processes = {name: Model(str(tmp_path / name)).info()["processes"][0] for name in names}
     costs = {name: (process["cost_in"], process["cost_out"]) for name, process in processes.items()}
     assert costs["a"] == costs["b"] and sum(costs["a"]) > 0
-    # what is found anew may be the same by chance, but not each time
+    # two calibrations may give the same value by chance, but not all of them
     assert 3 in [len({costs["b"], costs[f"traced{n}"], costs[f"c{n}"]}) for n in range(3)], costs
 
 
 def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
-    """Each change of what is known of functions has a number, which its word in the code object has too."""
+    """The cached state of a function, in a word of its code object, contains the generation number of the recorder's settings.
+    After 65,536 changes of settings the number repeats: state from an earlier measurement must not be used again."""
     run(
         tmp_path,
         "def before(): pass\n"
@@ -73,8 +74,8 @@ def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
     assert [row["name"] for row in Model(str(tmp_path / "second")).flat() if row["visits"]] == ["__main__:f"]
 
 
-def test_packages_that_are_looked_for_again(tmp_path):
-    """The file by which measuring begins is met once more, in the interpreter that is measured."""
+def test_the_pth_file_is_read_again(tmp_path):
+    """The .pth file that starts a measurement is read again, by site.addsitedir(), in the interpreter that is measured."""
     run(
         tmp_path,
         "import site, spartito\n"
@@ -96,8 +97,9 @@ def test_packages_that_are_looked_for_again(tmp_path):
 
 
 def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
-    """A thread may still be within an event of it there; in the child there is no such thread. It calls no function of Python
-    from the moment on at which it tells that it is there: then it would see that its measurement is over."""
+    """In the parent another thread may still be within an event of an ended measurement, so its files stay mapped. The child has no
+    such thread. After the child reported that it runs, it calls no Python function: the hook would find that its measurement is
+    over."""
     run(
         tmp_path,
         "import threading, time\n"
@@ -126,18 +128,18 @@ def test_a_child_of_fork_leaves_what_is_over_to_its_parent(tmp_path):
     )
 
 
-def test_a_long_setting_is_told_whole(tmp_path):
-    """By the recorder itself, and by what it writes, with those that come after it."""
+def test_a_long_setting_is_complete(tmp_path):
+    """A setting longer than usual is complete, and so are the settings after it, in the recorder and in its file."""
     patterns = [f"-some.package.module_{n}:function_{n}" for n in range(1000)]
     run(
         tmp_path,
         f"patterns = {patterns!r}\n"
         "start('long', filter='\\n'.join(patterns), depth='77', scorep='1')\n"
-        "told = dict(measure.settings())\n"
+        "settings = dict(measure.settings())\n"
         "measure.stop()\n"
-        "assert told['filter'].split('\\n') == patterns, told\n"
-        "found = (told['depth'], told['trace_memory'], told['when_full'], told['trace'])\n"
-        "assert found == ('77', str(512 << 20), 'flush', '0'), told\n",
+        "assert settings['filter'].split('\\n') == patterns, settings\n"
+        "found = (settings['depth'], settings['trace_memory'], settings['when_full'], settings['trace'])\n"
+        "assert found == ('77', str(512 << 20), 'flush', '0'), settings\n",
     )
     written = contents.settings(Model(str(tmp_path / "long")).info())
     assert written["filter"].split("\n") == patterns
@@ -145,7 +147,7 @@ def test_a_long_setting_is_told_whole(tmp_path):
 
 
 def test_another_profiler_stays(tmp_path):
-    """One in C, which took the place of ours while we measured: the end of the measurement leaves it."""
+    """Another profile function, written in C, replaced Spartito's during the measurement: the end of the measurement keeps it."""
     text = """
 import ctypes, threading
 import spartito

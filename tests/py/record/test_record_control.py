@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the recorder does when it is told to: functions on and off, recording off and on, rewinding, values of parameters, the
-depth of the profile, and the names and the call tree of Score-P's Python bindings (setting scorep)."""
+"""Control of the recorder: functions on and off, recording on and off, rewinding, parameter values, the depth limit of the profile,
+and the names and call tree of Score-P's Python bindings (setting scorep)."""
 
 import json
 import sys
@@ -9,14 +9,14 @@ import pytest
 from commandline import run
 from recorded import Experiment
 
-# s; what clocks may differ by. How long else something took the program prints: a busy machine makes everything longer
+# Seconds by which two clocks may differ. Each program prints how long its parts took, as a busy machine makes them longer.
 NEAR = 0.05
 HOOKS = ["setprofile", "evalframe" if sys.version_info < (3, 12) else "monitoring"]
 
 
 @pytest.fixture(params=HOOKS)
 def measured(request, spartito, tmp_path, monkeypatch):
-    """measured(text, scorep=True, **settings) -> an Experiment."""
+    """measured(text, scorep=True, **settings) runs a program under each hook; returns its Experiment."""
 
     def do(text, scorep=True, **settings):
         (tmp_path / "program.py").write_text("from spartito import _measure as m\nimport spartito\n" + text)
@@ -232,7 +232,7 @@ kept()
     assert trace.callers["__main__:kept", "__main__:<module>"] == 3
     assert e.modes() == ["OFF", "ON"] * 2
     thrown = sum(row["visits"] for row in e.rows if row["name"] == "__main__:thrown")
-    assert thrown == 2 * calls + 1  # the profile has them all
+    assert thrown == 2 * calls + 1  # the profile is not rewound
     assert all(row["name"] != "point" for row in e.rows)
     raw = b"".join(p.read_bytes() for p in (e.path / "raw").iterdir())
     assert len(raw) < 2_000_000 + 16 * calls * 3
@@ -400,7 +400,7 @@ def test_time_of_a_pause_is_in_no_frame_of_another_thread(measured, begin):
     assert not e.trace().faults
 
 
-# ---- regions that end in a pause ----
+# ---- regions that end during a pause ----
 
 
 def test_a_region_is_not_taken_for_one_that_ended_in_an_earlier_pause(measured):
@@ -494,7 +494,7 @@ else: os.wait()
     assert not e.trace().faults
 
 
-# ---- functions on and off in threads and sub-interpreters ----
+# ---- functions on and off, in threads and sub-interpreters ----
 
 
 def test_a_thread_keeps_what_it_recorded_when_functions_are_switched_on_again(measured):
@@ -551,7 +551,8 @@ def test_a_nul_in_a_name_moves_no_other_text_of_a_region(measured):
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_measuring_begins_within_init(spartito, tmp_path, hook):
-    """An __init__ that was called often stands, from 3.12 on, above a frame of the interpreter's own whose code is constant."""
+    """From Python 3.12 on, the caller of a specialized __init__ is a shim frame of the interpreter, whose code object is constant.
+    The measurement begins below both."""
     text = """
 import spartito
 def before(): pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tasks of asyncio: who made them, how long they ran, what they waited for and how they ended; threads, pools and joins."""
+"""Tasks of asyncio: their creator, running time, waits and end. Threads: their creator, joins, pools and waits for the GIL."""
 
 import json
 import os
@@ -18,7 +18,7 @@ NONE = 2**32 - 1
 
 
 def recorded(spartito, cwd, text, *options, status=0, trace=True, env=None):
-    """The model of a program, and what it printed."""
+    """Runs a program; returns its model and its standard output."""
     (cwd / "program.py").write_text(text)
     words = ["run", "-q", *(["--trace"] if trace else []), *options, "-o", cwd / "x", "--", sys.executable, "program.py"]
     done = run(spartito, *words, cwd=cwd, env={**os.environ, **(env or {})})
@@ -32,7 +32,7 @@ def by_coroutine(found):
 
 
 def of(found, coroutine):
-    """Tasks of a coroutine, in the order of their creation."""
+    """Tasks of a coroutine in the order of their creation."""
     return sorted((t for t in found["tasks"] if t["region"].endswith(":" + coroutine)), key=lambda t: t["number"])
 
 
@@ -41,7 +41,7 @@ def waits(row):
 
 
 def events(cwd):
-    """location: what its events of threads and tasks say, in their order."""
+    """{location: its events of threads and tasks, in the order of the trace}"""
     (path,) = (cwd / "x" / "raw").glob("*.raw")
     return {
         location: [(EVENTS[e[0]], *e[1:]) for e in stream if e[0] in EVENTS]
@@ -155,7 +155,7 @@ def test_gather(kinds):
     for n, task in enumerate(of(found, "worker")):
         assert (task["name"], task["creator"], task["steps"]) == (f"worker-{n}", main["id"], 3)
         assert task["seen_created"] and task["created"] < task["begin"] < task["end"]
-        # what the processor was taken away for between asking for the time and suspending is no waiting, but running
+        # time in which the task had no processor between its clock read and its suspension counts as running, not as waiting
         assert task["running"] >= 0.002 and task["waiting"] > 0 and task["running"] + task["waiting"] >= 0.022 - 1e-4
         assert task["running"] + task["waiting"] == pytest.approx(task["end"] - task["begin"], abs=1e-6)
         assert {where: w["count"] for where, w in waits(task).items()} == {"sleep": 1, "__sleep0": 1}
@@ -166,14 +166,16 @@ def test_gather(kinds):
 def test_ends(kinds):
     found, cwd = kinds
     states = {name: g["states"] for name, g in by_coroutine(found).items()}
-    cancelled = "raised" if cwd.name.startswith("setprofile") else "cancelled"  # which exception it is, is not told there
+    # setprofile does not report which exception ended the coroutine
+    cancelled = "raised" if cwd.name.startswith("setprofile") else "cancelled"
     assert states["main"] == {"returned": 1}
     assert states["failing"] == {"raised": 1}
     assert states["catcher"] == {"returned": 1}
     assert states["child"] == {"returned": 2}
-    # with wait_for() a third one, which until 3.11 is a task of its own
+    # with wait_for() a third task: until Python 3.11 wait_for() creates one
     assert states["sleeper"] == {cancelled: 3 if sys.version_info < (3, 12) else 2}
-    # cancelled before it began: its coroutine is entered with the exception, or not at all; and one of a loop that never ran
+    # A task cancelled before its first step: Python enters its coroutine with the exception, or not at all. The second one belongs
+    # to a loop that never ran.
     assert found["never"] + sum(states.get("at_once", {}).values()) == 2 and found["never"] >= 1
 
 
@@ -187,7 +189,7 @@ def test_nested(kinds):
 
 
 def test_coroutines_within(kinds):
-    """A lock, an asynchronous generator, a bare future: the innermost coroutine is named, and steps are those of the task."""
+    """Waits in a lock, an asynchronous generator and a bare future name the innermost coroutine. Steps count for the task."""
     found, _ = kinds
     groups = by_coroutine(found)
     assert groups["consumer"]["steps"] == 4
@@ -195,11 +197,11 @@ def test_coroutines_within(kinds):
     assert waits(groups["asks"])["asks"]["count"] == 1
     lock = {w: x["count"] for w, x in waits(groups["locked"]).items()}
     assert (lock["acquire"], lock["sleep"]) == (2, 3)
-    assert groups["locked"]["running"] + groups["locked"]["waiting"] > 0.03  # as above
+    assert groups["locked"]["running"] + groups["locked"]["waiting"] > 0.03  # see above: running plus waiting
 
 
 def test_trace(kinds):
-    """Each step is a switch to the task and one away from it, at which its end or its wait is told."""
+    """Each step is a switch to the task and a switch away from it. The event after a step is the task's end or its wait."""
     found, cwd = kinds
     numbers = {t["number"]: t for t in found["tasks"]}
     (stream,) = (s for s in events(cwd).values() if any(e[0] == "switch" for e in s))
@@ -288,7 +290,7 @@ asyncio.run(main())
 
 
 def test_alive_when_killed(spartito, tmp_path):
-    """What ran and what waited when the process died, without a profile's end."""
+    """A killed process writes no profile: the report of running and waiting tasks comes from the trace."""
     model, _ = recorded(
         spartito,
         tmp_path,
@@ -341,7 +343,7 @@ asyncio.run(main())
     (main,) = of(found, "main")
     assert groups["good"]["states"] == {"cancelled": 3} and groups["bad"]["states"] == {"raised": 1}
     assert {t["creator"] for t in of(found, "good")} == {main["id"]}
-    # later releases of 3.13 wait in a function of their own
+    # later releases of 3.13 wait in a separate function
     found = waits(groups["main"])
     assert found.get("__aexit__", found.get("_aexit"))["count"] == 1
 
@@ -349,7 +351,7 @@ asyncio.run(main())
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="eager tasks came with 3.12")
 @pytest.mark.parametrize("hook", HOOKS)
 def test_eager_tasks(spartito, tmp_path, hook):
-    """A task that runs within the step of the one that made it, which does not run meanwhile."""
+    """An eager task runs within the step of its creator, which does not run meanwhile."""
     model, _ = recorded(
         spartito,
         tmp_path,
@@ -409,7 +411,7 @@ for t in threads:
 
 
 def test_threads_joins_and_pools(spartito, tmp_path):
-    """Threads are created, joined and handed work; each hand-over has its two ends, in different threads."""
+    """Threads are created and joined, and pools hand work to them. Each hand-over has two ends, in different threads."""
     recorded(
         spartito,
         tmp_path,
@@ -444,7 +446,7 @@ slow.join()
     assert len(joins) == len(created)
 
 
-# each goes on until the other one has done as much, so that they want to run at the same time
+# each thread spins until the other one has made as much progress, so that both want the GIL at the same time
 SPINNING = """
 import threading
 barrier = threading.Barrier(2)
@@ -462,7 +464,7 @@ for t in threads:
 
 
 def test_waits_for_the_gil(spartito, tmp_path):
-    """Two threads that compute wait for each other: each wait is in the trace, and all of them are in the profile."""
+    """Two computing threads wait for the GIL: each wait is an event of the trace, and their sum is a metric of the profile."""
     model, _ = recorded(spartito, tmp_path, SPINNING, "--gil", env={"SPARTITO_CLOCK": "monotonic"})
     info = model.info()
     (metric,) = [m for m in info["metrics"] if m["name"] == "gil_wait"]
@@ -476,7 +478,7 @@ def test_waits_for_the_gil(spartito, tmp_path):
     pieces = [e[1] for stream in spinning for e in stream if e[0] == "gil"]
     assert all([e for e in stream if e[0] == "gil"] for stream in spinning) or len(pieces) > 1
     assert waited <= sum(pieces) * 1.001 + 1e5 * len(pieces)
-    assert "time waited for the GIL" not in str(info)  # what is missing
+    assert "time waited for the GIL" not in str(info)  # not in the list of missing data
 
 
 def test_no_waits_unless_asked_for(spartito, tmp_path):
@@ -486,7 +488,7 @@ def test_no_waits_unless_asked_for(spartito, tmp_path):
 
 
 def test_threads_that_python_code_does_not_see(spartito, tmp_path):
-    """_thread.start_new_thread() is C, and so may the whole life of a thread be: its creator is known all the same."""
+    """_thread.start_new_thread() is a C function, and a thread may run no Python function at all: its creator is known even so."""
     model, _ = recorded(
         spartito,
         tmp_path,
@@ -510,7 +512,7 @@ done.acquire()
 
 
 def test_depth_does_not_count_marks(spartito, tmp_path):
-    """With a limit of depth, coroutines of tasks are recorded as deep as others."""
+    """The events that mark tasks do not count as levels: with a depth limit, coroutines of tasks are as deep as functions."""
     text = """
 import asyncio
 async def main():
@@ -530,7 +532,7 @@ asyncio.run(main())
     }
     found = model.tasks()
     assert by_coroutine(found)["main"]["states"] == {"returned": 1}
-    assert found["never"] == 0  # asyncio's own tasks at the end are filtered
+    assert found["never"] == 0  # asyncio's cleanup tasks at the end are filtered out
 
 
 def test_paused_within_a_step(spartito, tmp_path):
@@ -568,7 +570,7 @@ print(time.monotonic() - begin - outside)
 
 
 def test_fork_within_a_task(spartito, tmp_path):
-    """The child goes on with the frames of the task, and has tasks of its own if it runs a loop."""
+    """The child continues with the frames of the task, and records new tasks when it runs a loop."""
     (tmp_path / "program.py").write_text(
         """
 import asyncio, os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""include/spartito.h, as a library in C or C++ below a Python program uses it."""
+"""include/spartito.h used by a C or C++ library that a Python program loads."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ int work(int n)
     return spartito_active();
 }
 """
-# CDLL gives the GIL up for the call, PyDLL keeps it
+# CDLL releases the GIL for the call, PyDLL keeps it
 PROGRAM = """
 import ctypes
 def call(kind):

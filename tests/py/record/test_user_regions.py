@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito.region, start, stop, measure and the rest, as a program uses them."""
+"""The Python API: spartito.region, start, stop, measure, pause and resume."""
 
 import ast
 import asyncio
@@ -27,7 +27,7 @@ def rows_of(spartito, path):
 
 
 def measured(spartito, tmp_path, text, *options):
-    """The rows of a program under `spartito run`, by name."""
+    """Rows of the report of a program under `spartito run`, by name."""
     (tmp_path / "program.py").write_text("import spartito\n" + text)
     done = run(spartito, "run", "-q", "-o", "x", *options, "--", sys.executable, "program.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -52,7 +52,7 @@ def test_region_survives_an_exception(spartito, tmp_path):
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_region_in_a_function_that_runs_already(tmp_path, hook):
-    """The first thing that is entered below a frame that was open at the start need not be a Python function."""
+    """The first region entered below a frame that was open when the measurement started is a user region, not a Python function."""
     text = (
         f"import spartito\ndef g():\n    pass\ndef f():\n    spartito.start('x', hook='{hook}')\n"
         "    with spartito.region('r'):\n        g()\n    g()\nf()\n"
@@ -184,7 +184,7 @@ def test_decorating_code_with_names_that_python_does_not_take():
 
 def test_what_binds_a_region_is_made_by_us_only():
     for made in (package.region("x").__enter__, package.region.__dict__["__enter__"]):
-        if type(made).__module__ == "spartito":  # before 3.14
+        if type(made).__module__ == "spartito":  # before Python 3.14 it is a type of Spartito
             with pytest.raises(TypeError):
                 type(made)()
     with pytest.raises(TypeError):
@@ -257,7 +257,7 @@ def plain(tmp_path, text):
 
 
 def started(spartito, tmp_path, text):
-    """The rows of a program that starts and stops by itself, and what it printed."""
+    """Runs a program that starts and stops the measurement itself; returns its rows and the lines it printed."""
     text = "import os, sys, threading, time\ndef leaf(): pass\n" + text
     done = plain(tmp_path, text)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -292,8 +292,8 @@ def test_a_profile_function_goes_on_through_start_pause_and_stop(spartito, tmp_p
         + (own + start if first else start + own)
         + "look()\nspartito.pause()\nlook()\nspartito.resume()\nlook()\nspartito.stop()\nlook()\n"
     )
-    rows, said = started(spartito, tmp_path, text)
-    assert said == ["call return"] * 4
+    rows, lines = started(spartito, tmp_path, text)
+    assert lines == ["call return"] * 4
     assert rows["__main__:leaf"]["visits"] == 2
 
 
@@ -309,15 +309,16 @@ def test_a_profile_function_whose_end_sets_another(spartito, tmp_path):
 
 
 def test_an_exception_of_a_signal_handler_gets_out_of_start(tmp_path):
-    """Another thread takes the signal while the cost of an event is measured."""
+    """A signal handler raises an exception during start(), while the cost of an event is calibrated. Another thread receives the
+    signal."""
     text = (
         "import shutil, signal, sys, threading\nclass Hit(Exception): pass\nhits, caught = [], 0\n"
-        # what is raised while the import system forgets a lock is lost in any program: an exception of a weak reference's callback,
-        # which is a function of its own before 3.13
+        # Python discards an exception raised in the callback by which the import system forgets a lock. Before 3.13 this callback
+        # is a Python function, in which the signal handler may run.
         "lost = []\nsys.unraisablehook = lambda u: lost.append(u.object.__qualname__)\n"
         "def handler(*a):\n    hits.append(1)\n    raise Hit\nsignal.signal(signal.SIGALRM, handler)\n"
         "def start():\n    while not hits[before:]:\n        spartito._measure.start('x', {})\n        spartito.stop()\n"
-        # Python may forget a signal that another thread took just then, until it is asked whether there is one
+        # Python may miss a signal that another thread just received, until the main thread checks for signals
         "        signal.pthread_sigmask(signal.SIG_BLOCK, ())\n"
         "done = threading.Event()\nt = threading.Thread(target=done.wait, daemon=True)\nt.start()\n"
         "import os\nos.makedirs('x/raw')\n"
@@ -373,7 +374,7 @@ def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("start('x', trace_memroy=3)", "TypeError: unknown setting 'trace_memroy'; did you mean trace_memory?"),
         ("start('x', trace_memory='much')", "ValueError: trace_memory: 'much' is not a size"),
@@ -386,10 +387,10 @@ def test_measure_within_a_measured_run_changes_nothing(spartito, tmp_path):
         ("start('x'); spartito.start('y')", "ValueError: measuring already"),
     ],
 )
-def test_start_refuses(tmp_path, call, said):
+def test_start_refuses(tmp_path, call, message):
     done = plain(tmp_path, f"spartito.{call}\n")
     assert done.returncode == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "y").exists()
 
 
@@ -416,8 +417,8 @@ def test_greenlets_that_were_imported_before_the_start(tmp_path):
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_regions_left_open_above_a_coroutine(spartito, tmp_path, hook):
-    """One that was begun in a pause is left with the coroutine that is suspended, and one that is never ended with one that
-    raises; the next event after a step may be the task's own next step."""
+    """Two regions that are never left: one was entered during a pause, and ends when its coroutine is suspended; the other ends
+    when its coroutine raises. The next event after a step may be the next step of the same task."""
     model, _ = recorded(
         spartito,
         tmp_path,
@@ -447,8 +448,8 @@ except ValueError:
         hook,
     )
     found = model.tasks()
-    told = {name: (g["tasks"], g["steps"], g["states"]) for name, g in by_coroutine(found).items()}
-    assert told == {
+    reported = {name: (g["tasks"], g["steps"], g["states"]) for name, g in by_coroutine(found).items()}
+    assert reported == {
         "pauses": (1, 5, {"returned": 1}),
         "main": (1, 5, {"returned": 1}),
         "raises": (1, 1, {"raised": 1}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito.load()`: what the tables contain, of programs whose numbers are known, and what is said of damaged and missing data."""
+"""`spartito.load()`: contents of the tables for programs with known numbers, and messages for damaged and missing data."""
 
 import datetime
 import os
@@ -80,7 +80,7 @@ def results(directory):
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
-    """Of four ranks of MPI, with a trace."""
+    """Results of four MPI ranks with a trace."""
     place = tmp_path_factory.mktemp("ranks")
     (place / "raw").mkdir()
     for rank in range(4):
@@ -104,7 +104,7 @@ def test_regions(results, directory):
     }
     faults = {name: row["metrics"]["ru_minflt"]["excl"] for name, row in rows.items()}
     assert dict(zip(table.region, table.exclusive_ru_minflt)) == faults
-    # nanoseconds in the file
+    # the model has nanoseconds
     waited = {name: row["metrics"]["wait_time"]["incl"] for name, row in rows.items()}
     assert dict(zip(table.region, (table.inclusive_wait_time * 1e9).round())) == waited
     step = [r for r, name in enumerate(table.region) if name == "step"]
@@ -180,7 +180,7 @@ def test_memory(results):
     assert set(blocks.line) == {PROGRAM.splitlines().index("    return bytearray(n)") + 1}
     heap = results.heap()
     assert heap.time.is_monotonic_increasing and (heap.resident_bytes > 0).all()
-    # 2 of each 3 are released when branch() returns
+    # branch() releases 2 of 3 blocks when it returns
     assert blocks.peak_bytes.sum() >= 4 << 20
 
 
@@ -210,17 +210,17 @@ def test_ranks(ranks):
     assert (messages.from_process.map(number) == messages.from_rank).all()
     assert messages.attrs["units"]["bytes"] == "B"
     waits = ranks.waits()
-    assert len(waits) == 0 and "longest_time" in waits.columns  # nobody waited: tests/py/mpi/test_mpi_waits.py
+    assert len(waits) == 0 and "longest_time" in waits.columns  # this program has no waits: see tests/py/mpi/test_mpi_waits.py
 
 
-@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 def test_samples_are_call_paths(tmp_path):
     run_sampled(tmp_path, "work(0.3)\n")
     results = spartito.load(tmp_path / "run")
     assert "samples" in results.info["recorded"] and "calls" not in results.info["recorded"]
     paths = results.call_paths()
     assert "__main__:work" in set(paths.region)
-    assert paths.visits.isna().all() and paths.mean_time.isna().all()  # nobody knows how many calls they are of
+    assert paths.visits.isna().all() and paths.mean_time.isna().all()  # the number of calls is unknown
     assert paths.exclusive_time.sum() == pytest.approx(results.info["busy_time"])
     assert paths.exclusive_samples.sum() == sum(m["total"] for m in results.model.info()["metrics"] if m["name"] == "samples")
     assert "times are those of samples" in results.notes[0]

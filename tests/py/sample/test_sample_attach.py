@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito attach: an experiment of a process that runs already, which goes on as if nothing had been."""
+"""`spartito attach`: records an experiment of a process that runs already, and does not disturb it."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from terminal import on_terminal
 from test_sample_run import late
 from test_sample_stacks import running
 
-pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 BUSY = """
     import sys, threading, time
@@ -47,7 +47,8 @@ BUSY = """
 
 @contextlib.contextmanager
 def attaching(spartito, path, *words, out="out", **keywords):
-    """It ends with the test, a failure, too: it would sample as long as there is something."""
+    """Runs `spartito attach` for a with-block. It is killed at the end, also after a failure: it would sample as long as the
+    process runs."""
     command = [*spartito, "attach", "-o", out, *map(str, words)]
     with subprocess.Popen(command, cwd=path, stderr=subprocess.PIPE, text=True, **keywords) as attach:
         try:
@@ -61,7 +62,7 @@ def rows(path):
 
 
 def so_far(path):
-    """{process: names of its functions}, while a file may be half made."""
+    """{process: names of its functions} of an experiment whose files may be incomplete."""
     try:
         model = Model(str(path))
         return {p["pid"]: {row["name"] for row in model.flat(process=i)} for i, p in enumerate(model.info()["processes"])}
@@ -70,19 +71,19 @@ def so_far(path):
 
 
 def sees(attach, path, pid, function):
-    """Waits until that has happened."""
+    """Waits until the experiment has a sample of the function in that process."""
     while f"__main__:{function}" not in so_far(path).get(pid, ()):
         assert attach.poll() is None, attach.stderr and attach.stderr.read()
 
 
 def until_seen(spartito, path, pid, *words, out="out", **keywords):
-    """Attaches until busy() was seen; what is said."""
+    """Attaches until a sample of busy() exists; returns the messages of `spartito attach`."""
     with attaching(spartito, path, *words, pid, out=out, **keywords) as attach:
         sees(attach, path / out, pid, "busy")
         attach.send_signal(signal.SIGINT)
-        said = attach.communicate()[1]
-    assert attach.returncode == 0, said
-    return said
+        message = attach.communicate()[1]
+    assert attach.returncode == 0, message
+    return message
 
 
 def test_a_process_that_runs_on(tmp_path, spartito):
@@ -104,9 +105,9 @@ def test_a_process_that_runs_on(tmp_path, spartito):
     assert [process["pid"] for process in info["processes"]] == [p.pid] and not info["problems"]
 
 
-def test_the_time_asked_for_begins_with_the_looks():
+def test_the_duration_begins_with_the_samples():
     class Slow:
-        """Samplers that take longer than that until they begin."""
+        """Samplers that need longer than the duration until they begin."""
 
         turns, stopped = 0, False
 
@@ -159,7 +160,8 @@ def test_children_that_it_has_and_starts(tmp_path, spartito):
         p.stdin.flush()
         assert p.wait() == 0
         assert attach.wait() == 0, attach.stderr.read()
-    # whose sampler begins first is open, and a child may have been seen before it became another program, when it was Python, too
+    # The order in which samplers begin is arbitrary. A child may have been sampled as a Python process, before it executed another
+    # program.
     found = {process["pid"] for process in Model(str(tmp_path / "out")).info()["processes"]}
     assert {p.pid, had, started} <= found <= {p.pid, had, started, sleep}
 
@@ -176,12 +178,12 @@ def test_a_process_that_becomes_another_program(tmp_path, spartito):
         """
     with running(source) as p, attaching(spartito, tmp_path, p.pid) as attach:
         attach.stderr.readline()
-        for function, said in (("before", "after\n"), ("after", "")):
+        for function, line in (("before", "after\n"), ("after", "")):
             while not any(f"__main__:{function}" in names for names in so_far(tmp_path / "out").values()):
                 assert attach.poll() is None
             p.stdin.write("\n")
             p.stdin.flush()
-            assert p.stdout.readline() == said
+            assert p.stdout.readline() == line
         assert p.wait() == 4
         assert attach.wait() == 0, attach.stderr.read()
     assert {"__main__:before", "__main__:after"} <= set(rows(tmp_path / "out"))
@@ -234,7 +236,7 @@ def test_the_user_ends_it(tmp_path, spartito, number):
 
 
 def test_the_terminal_is_closed(tmp_path, spartito):
-    """What would be said goes nowhere; the experiment is whole."""
+    """The terminal is closed while `spartito attach` runs: its messages are lost, but the experiment is complete."""
     with running(BUSY) as p:
         with on_terminal([*spartito, "attach", "-o", "out", p.pid], cwd=tmp_path) as (attach, terminal):
             sees(attach, tmp_path / "out", p.pid, "busy")
@@ -259,7 +261,7 @@ def test_what_is_done_at_the_end_of_a_run_is_done_here(tmp_path, spartito, monke
 
 def test_processes_that_cannot_be_sampled(tmp_path, spartito):
     with subprocess.Popen(["sleep", "1000"]) as p:
-        while True:  # until it has become sleep
+        while True:  # until the child has executed sleep
             done = run(spartito, "attach", "--duration", "0.01", "-q", "-o", tmp_path / "o", p.pid)
             if "sleep" in done.stderr:
                 break

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads of stacks while everything changes: imports, forks, threads that start and end, generators, deep calls, and interpreters
-that begin and end. Neither side may notice. SPARTITO_READS: how many (default 100,000, in 8 s)."""
+"""Stacks are read while everything changes: imports, forks, threads that start and end, generators, deep calls, and interpreters
+that begin and end. Neither the reader nor the process may fail. SPARTITO_READS: the number of reads (default 100,000, which take 8
+s)."""
 
 import contextlib
 import os
@@ -74,7 +75,7 @@ def test_reads_of_restless_processes():
                     for tid, _, frames, _ in process.stacks():
                         reads += 1
                         if before.get(tid, 0) == frames:
-                            continue  # it may have had no processor meanwhile, for long
+                            continue  # the thread may have had no processor for long
                         before[tid] = frames
                         others += 1
                         torn += frames is None
@@ -84,6 +85,6 @@ def test_reads_of_restless_processes():
             assert (p.returncode, out, err) == (0, "done 900\n", "")
     print(f"{reads} stacks, {torn} torn of {others} that were other than before")
     assert complete > others / 2
-    # nothing that is none of the program's or the library's functions
+    # all names are functions of the program or the standard library: no memory was misread
     assert {"work", "imports", "makes", "forks"} <= {name.rpartition(".")[2] for name in names}
     assert all(name.isprintable() and len(name) < 200 for name in names)

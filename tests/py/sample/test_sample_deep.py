@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito run --sample` of stacks so deep that one sample fills much of a chunk."""
+"""`spartito run --sample` with stacks so deep that one sample fills a large part of a chunk."""
 
 import pytest
 from spartito._sample import check
 from test_sample_run import model, rows, run
 
-pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 
 def test_lines_of_deep_stacks_fit_into_the_file(tmp_path):
-    """Each sample tells all its lines, which differ from those of the one before: more than one record has room for."""
+    """All lines of each sample differ from those of the sample before it: they need more than one record."""
     levels = "\n".join(f"    if n % 2 == {i}:\n        return deeper(n - 1, odd)" for i in range(2))
     program = f"""
 import sys, threading

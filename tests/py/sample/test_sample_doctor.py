@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito doctor PID of a process that is not measured: where its threads are."""
+"""`spartito doctor PID` for a process that is not measured: the stacks of its threads."""
 
 import re
 import subprocess
@@ -28,7 +28,7 @@ def test_threads_that_wait(spartito):
         holds = re.compile(rf" waits, .*\n{waits}{waits}  __main__:holds at <string>:6\n")
         main = re.compile(rf"^thread {p.pid} \(main\) waits, .*\n  __main__:main at <string>:10\n", re.MULTILINE)
         shown = ""
-        while not (holds.search(shown) and main.search(shown)):  # they are on their way there
+        while not (holds.search(shown) and main.search(shown)):  # the threads may not have reached these lines yet
             done = run(spartito, "doctor", p.pid)
             assert (done.returncode, done.stderr) == (0, "")
             shown = done.stdout
@@ -40,10 +40,10 @@ def test_threads_that_wait(spartito):
 
 def test_a_process_without_python(spartito):
     with subprocess.Popen(["sleep", "1000"]) as p:
-        said = ""
-        while "sleep)" not in said:  # until it has become sleep
+        message = ""
+        while "sleep)" not in message:  # until the child has executed sleep
             done = run(spartito, "doctor", p.pid)
-            said = done.stderr
+            message = done.stderr
         p.kill()
-    assert (done.returncode, done.stdout, said.count("\n")) == (1, "", 1)
-    assert said.startswith(f"spartito: process {p.pid} runs no Python (/")
+    assert (done.returncode, done.stdout, message.count("\n")) == (1, "", 1)
+    assert message.startswith(f"spartito: process {p.pid} runs no Python (/")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito run --sample` of processes on other hosts than the launcher's, which pid namespaces stand for: process ids mean other
-processes there, and they have names of their own. And of processes that begin late."""
+"""`spartito run --sample` of processes on other hosts than the launcher's, emulated by PID and UTS namespaces: process ids are
+different there, and the host has another name. And of processes that begin late."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from test_sample_run import RING, WORK, gone, of, rows
 
 from mpi import mpi  # noqa: F401 - a fixture
 
-# when the first process of a host has ended, all others are killed
+# keeps a host's first process alive until the samplers have ended: when it ends, the kernel kills all others of its namespace
 LAST = "while ls run/samplers/* >/dev/null 2>&1; do sleep 0.02; done"
 HOST = ["unshare", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
@@ -26,7 +26,7 @@ def _can_unshare():
 
 
 pytestmark = [
-    pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}"),
+    pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}"),
     pytest.mark.skipif(not _can_unshare(), reason="no pid namespaces can be made here"),
 ]
 
@@ -64,7 +64,7 @@ def test_each_host_has_a_sampler(tmp_path):
     processes = m.info()["processes"]
     assert sorted(p["host"] for p in processes) == ["node1", "node1", "node2", "node2"]
     assert all(p["sampled"] for p in processes) and not m.info()["problems"]
-    # one for both processes of a host, and no two for one
+    # one sampler for both processes of a host, and another one for each host
     asked = {p["host"]: set() for p in processes}
     for path in Path(tmp_path, "run", "raw").iterdir():
         if not path.name.endswith(".samples.raw"):
@@ -79,7 +79,7 @@ def test_each_host_has_a_sampler(tmp_path):
 
 
 def test_a_host_where_nobody_can_sample(tmp_path):
-    """The program runs on as if nothing had been asked for, and the report says why."""
+    """Without a sampler on its host the program runs unchanged, and the report has the reason."""
     words = "import sys; from spartito.cli.main import main; from spartito.sample import sampling; "
     words += "command = sampling.script_command; "
     words += "sampling.script_command = lambda *a, **k: ['/nowhere/python', *command(*a, **k)[1:]]; sys.exit(main())"
@@ -115,7 +115,7 @@ second()
     assert gone(tmp_path)
 
 
-def test_ranks_of_mpi_on_hosts_of_their_own(tmp_path, mpi):  # noqa: F811
+def test_ranks_of_mpi_on_separate_hosts(tmp_path, mpi):  # noqa: F811
     environment = {**mpi.environment, "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1", "MPIR_CVAR_NOLOCAL": "1"}
     ranks = [f"mpiexec.{mpi.kind}", "-n", "2", *HOST, sys.executable, "program.py"]
     done = run(tmp_path, RING + "print('done')\n", ranks, env=environment)
@@ -131,7 +131,7 @@ def test_ranks_of_mpi_on_hosts_of_their_own(tmp_path, mpi):  # noqa: F811
 
 @pytest.mark.parametrize("begins", ["at once", "later"])
 def test_children_that_begin_when_the_program_has_ended(tmp_path, begins):
-    """`later`: what starts them is no Python, and nothing of the run is sampled meanwhile."""
+    """`later`: a shell starts the child, after every other process of the run has ended and with it the sampling."""
     program = """
 import subprocess
 if len(sys.argv) == 1:
@@ -142,7 +142,7 @@ else:
     child()
 """
     run(tmp_path, f"LATER = {begins == 'later':d}\n" + program, [sys.executable, "program.py"])
-    assert gone(tmp_path)  # the child, and then who samples
+    assert gone(tmp_path)  # the child, then the sampler
     m = Model(str(tmp_path / "run"))
     assert [p["sampled"] for p in m.info()["processes"]] == [True, True]
     assert of(rows(m)["__main__:child"], "samples") > 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples of processes that cannot say when they end, and samplers that cannot say that they do."""
+"""Samples of processes that cannot report their end, and of samplers that cannot report theirs."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from spartito._sample import check
 from spartito.sample.attaching import children
 from test_sample_run import WORK, gone, model, of, rows, run
 
-pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 CRASHES = {
     "SIGKILL": "os.kill(os.getpid(), 9)",
@@ -37,15 +37,15 @@ def test_the_end_of_a_process_that_crashes_is_that_of_its_samples(tmp_path, how,
         (thread,) = info["locations"]
         assert process["end"] == "abrupt" and "sample_ended" not in process["meta"]
         took = process["stop"] - process["begin"]
-        assert took >= thread["end"] - thread["begin"] >= 0.5  # it worked for so long
+        assert took >= thread["end"] - thread["begin"] >= 0.5  # the program worked at least 0.5 s
         assert info["end"] - info["begin"] == pytest.approx(took, abs=1e-5)
-        # what was seen of it lies in its time, but for the difference of two clocks
+        # sampled time is within the process's time, except for the difference of two clocks
         assert 1.01 * took >= of(rows(model(tmp_path))["__main__:last"], "sampled_running") / 1e9
     assert gone(tmp_path)
 
 
 def sampler_of(launcher):
-    """The process that looks, which is the child of the one that starts it."""
+    """The process that samples: a child of the process that starts it."""
     (sampler,) = (inner for child in children(launcher) for inner in children(child))
     return sampler
 
@@ -60,18 +60,18 @@ def test_a_sampler_that_is_killed_is_missed(tmp_path):
     ) as launcher:
         assert [launcher.stdout.readline(), launcher.stdout.readline()] == ["seen\n", "go on\n"]
         os.kill(sampler_of(launcher.pid), signal.SIGKILL)
-        _, said = launcher.communicate("\n", timeout=60)
-    assert launcher.returncode == 0, said
+        _, message = launcher.communicate("\n", timeout=60)
+    assert launcher.returncode == 0, message
     m = model(tmp_path)
     (process,) = m.info()["processes"]
     meta = process["meta"]
     found = round(sum(row["metrics"]["samples"]["excl"] for row in m.flat()))
-    assert found > 5 and meta["sample_count"] == str(found) and f"times are those of samples: {found:,} at 100 Hz" in said
+    assert found > 5 and meta["sample_count"] == str(found) and f"times are those of samples: {found:,} at 100 Hz" in message
     ended, unseen = float(meta["sample_ended"]), float(meta["sample_unseen"])
     assert unseen >= 0.3 and ended + unseen == pytest.approx(process["stop"] - process["begin"], abs=1e-5)
     assert process["end"] == "normal"
     sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; [\d.]+ \S?s were not sampled"
-    assert re.search(sentence, said)
+    assert re.search(sentence, message)
     for verb, status in (("report", 4), ("info", 0)):
         done = subprocess.run([sys.executable, "-m", "spartito", verb, "run"], cwd=tmp_path, capture_output=True, text=True)
         assert re.search(sentence, done.stderr) and done.returncode == status
@@ -89,7 +89,7 @@ def test_samples_so_far_are_counted(tmp_path):
 
 
 def seen(directory):
-    """Whether there are samples in the experiment, whose file may be one that begins."""
+    """Whether the experiment has samples; its file may be incomplete."""
     try:
         return rows(Model(str(directory))).get("__main__:work")
     except Error as e:
@@ -98,7 +98,8 @@ def seen(directory):
 
 
 def attach(tmp_path, how):
-    """What `attach` leaves when `how` was done with the process and its sampler: experiment.json, `info`, and the process's."""
+    """Attaches to a process and calls `how` with the process and its sampler. Returns experiment.json, the output of `info`, the
+    process's information and the messages."""
     with subprocess.Popen([sys.executable, "-c", WORK + "print(flush=True)\nwork(1000)"], stdout=subprocess.PIPE) as p:
         try:
             p.stdout.readline()
@@ -109,15 +110,15 @@ def attach(tmp_path, how):
                     while not seen(tmp_path / "run"):
                         time.sleep(0.05)
                     how(p, attached)
-                    said = attached.communicate(timeout=60)[1]
+                    message = attached.communicate(timeout=60)[1]
                 finally:
                     attached.kill()
-            assert attached.returncode == 0, said
+            assert attached.returncode == 0, message
         finally:
             p.kill()
     info = subprocess.run([sys.executable, "-m", "spartito", "info", "run"], cwd=tmp_path, capture_output=True, text=True)
     (process,) = model(tmp_path).info()["processes"]
-    return json.loads((tmp_path / "run" / "experiment.json").read_text()), info, process, said
+    return json.loads((tmp_path / "run" / "experiment.json").read_text()), info, process, message
 
 
 def test_attached_to_a_process_that_is_killed(tmp_path):
@@ -134,9 +135,9 @@ def test_attached_to_a_process_that_runs_on(tmp_path):
 
 
 def test_attached_by_a_sampler_that_is_killed(tmp_path):
-    known, info, process, said = attach(tmp_path, lambda p, attached: os.kill(*children(attached.pid), signal.SIGKILL))
+    known, info, process, message = attach(tmp_path, lambda p, attached: os.kill(*children(attached.pid), signal.SIGKILL))
     sentence = rf"the sampler of process {process['pid']} ended after [\d.]+ \S?s; the time after that was not sampled"
-    assert re.search(sentence, said) and re.search(sentence, info.stderr)
-    # nothing is known of its end, and it did not end
-    assert process["end"] == "stopped" and "abruptly" not in said + info.stderr
+    assert re.search(sentence, message) and re.search(sentence, info.stderr)
+    # the end of the process is unknown, and the process still runs
+    assert process["end"] == "stopped" and "abruptly" not in message + info.stderr
     assert known["attached"] == "runs" and int(process["meta"]["sample_count"]) > 0

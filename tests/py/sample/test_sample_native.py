@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compiled frames of another process, in one stack with Python's, and what its threads do: under every Python."""
+"""Compiled frames and Python frames of another process in one stack, and the states of its threads, under every Python version."""
 
 import collections
 import contextlib
@@ -43,7 +43,7 @@ def library(tmp_path_factory):
 
 
 def script(d):
-    """Of the functions only sp_t_thread and sp_t_outer have a name to the linker."""
+    """A linker script: of all functions only sp_t_thread, sp_t_outer and sp_t_spin have a dynamic symbol."""
     path = d / "names"
     path.write_text("{ global: sp_t_outer; sp_t_thread; sp_t_spin; local: *; };\n", encoding="utf-8")
     return path
@@ -61,7 +61,7 @@ def running(source, *arguments):
 
 
 @contextlib.contextmanager
-def looking(pid, **options):
+def opened(pid, **options):
     p = _sample.Process(pid, native=True, **options)
     try:
         yield p
@@ -69,24 +69,25 @@ def looking(pid, **options):
         p.close()
 
 
-def looks(p, **options):
-    """One look after the other, each as {thread: (complete, state, frames)}, without threads that went on meanwhile."""
+def samples_of(p, **options):
+    """Samples the process repeatedly. Yields {thread: (complete, state, frames)}, without threads whose stack changed while it was
+    read."""
     end = time.monotonic() + 100
     while time.monotonic() < end:
         yield {tid: (complete, state, frames) for tid, complete, state, frames in p.mixed(**options) if frames is not None}
     pytest.fail("not seen in 100 s")
 
 
-def look_at(process, wanted, **options):
-    """What the one thread does when the names of its frames are those."""
-    for look in looks(process, **options):
-        for found in look.values():
+def wait_for_stack(process, wanted, **options):
+    """Samples until a thread has a stack whose names satisfy `wanted`; returns (complete, state, frames)."""
+    for sample in samples_of(process, **options):
+        for found in sample.values():
             if found[2] and wanted(names(found[2])):
                 return found
 
 
 def name(frame):
-    """of either kind"""
+    """The name of a compiled or a Python frame."""
     return frame[1].rpartition(".")[2] if frame[1] else "?"
 
 
@@ -95,7 +96,7 @@ def names(frames):
 
 
 def follow(wanted, found):
-    """Are these among those, in this order?"""
+    """Whether `found` contains the elements of `wanted` in this order."""
     rest = iter(found)
     return all(w in rest for w in wanted)
 
@@ -120,25 +121,25 @@ CALLS = """
 def test_python_and_c_call_each_other(library):
     wanted = ["sp_t_spin", "python_inner", "sp_t_inner", "sp_t_outer", "python_middle", "sp_t_inner", "sp_t_outer", "python_outer",
               "<module>"]
-    with running(CALLS, library / "libplain.so") as p, looking(p.pid) as process:
-        complete, state, frames = look_at(process, lambda frames: frames[0] == "sp_t_spin")
+    with running(CALLS, library / "libplain.so") as p, opened(p.pid) as process:
+        complete, state, frames = wait_for_stack(process, lambda frames: frames[0] == "sp_t_spin")
         assert complete == 1 and state == "running"
         assert [n for n in names(frames) if n in wanted] == wanted
-        # nothing of the interpreter is left, nor what is below the script
+        # frames of the interpreter and those below the script are removed
         assert names(frames)[-1] == "<module>"
         assert not [f for f in frames if len(f) == 4 and os.path.basename(f[0]).startswith(("libpython", "python", "libc."))]
         spin = frames[0]
         assert spin[0] == str(library / "libplain.so") and 0 < spin[2] <= spin[3]
-        everything = look_at(process, lambda frames: "_PyEval_EvalFrameDefault" in frames, interpreter=True)[2]
+        everything = wait_for_stack(process, lambda frames: "_PyEval_EvalFrameDefault" in frames, interpreter=True)[2]
         assert follow(wanted, names(everything))
 
 
 def test_a_stripped_object_has_addresses(library):
-    with running(CALLS, library / "libstripped.so") as p, looking(p.pid) as process:
-        complete, _, frames = look_at(process, lambda frames: frames[0] == "sp_t_spin")
+    with running(CALLS, library / "libstripped.so") as p, opened(p.pid) as process:
+        complete, _, frames = wait_for_stack(process, lambda frames: frames[0] == "sp_t_spin")
         mine = [f for f in frames if f[0] == str(library / "libstripped.so")]
         assert complete == 1 and [f[1] for f in mine] == ["sp_t_spin", None, "sp_t_outer", None, "sp_t_outer"]
-        # the function without a name is one, told by where it begins
+        # frames of a function without a symbol have the same begin address
         assert mine[1][2] == mine[3][2] != 0
         assert mine[1][2] <= mine[1][3]
 
@@ -150,15 +151,15 @@ def test_a_thread_without_python(library):
         print("ready", flush=True)
         time.sleep(1000)
         """
-    with running(source, library / "libplain.so") as p, looking(p.pid) as process:
-        for look in looks(process):
-            others = [x for tid, x in look.items() if tid != p.pid]
-            # it is on its way there for a while
-            if [names(x[2])[:1] for x in others] == [["sp_t_spin"]] and look.get(p.pid, (0, ""))[1] == "idle":
+    with running(source, library / "libplain.so") as p, opened(p.pid) as process:
+        for sample in samples_of(process):
+            others = [x for tid, x in sample.items() if tid != p.pid]
+            # the threads need some time to get there
+            if [names(x[2])[:1] for x in others] == [["sp_t_spin"]] and sample.get(p.pid, (0, ""))[1] == "idle":
                 break
         complete, state, frames = others[0]
         assert complete == 1 and state == "running" and names(frames)[:2] == ["sp_t_spin", "begin"]
-        assert names(look[p.pid][2])[-1] == "<module>"
+        assert names(sample[p.pid][2])[-1] == "<module>"
 
 
 def test_an_object_that_comes_again_elsewhere(library):
@@ -180,9 +181,9 @@ def test_an_object_that_comes_again_elsewhere(library):
             first = False
         """
     seen = collections.Counter()
-    with running(source, library / "libplain.so", library / "libstripped.so") as p, looking(p.pid) as process:
-        for look in looks(process):
-            for _, _, frames in look.values():
+    with running(source, library / "libplain.so", library / "libstripped.so") as p, opened(p.pid) as process:
+        for sample in samples_of(process):
+            for _, _, frames in sample.values():
                 outer = [f for f in frames if name(f) == "sp_t_outer"]
                 if names(frames)[:1] == ["work"] and outer:
                     seen[os.path.basename(outer[0][0])] += 1
@@ -215,13 +216,13 @@ def test_states(library, state, statement, native):
             exec(sys.argv[2])
         waits()
         """
-    with running(source, library / "libplain.so", statement) as p, looking(p.pid, stop=native) as process:
+    with running(source, library / "libplain.so", statement) as p, opened(p.pid, stop=native) as process:
         seen = 0
-        # what says that it is ready is on its way there for a while
-        for look in looks(process):
-            # nothing is stopped without compiled frames, so that threads that run are not seen
+        # the thread that printed "ready" needs some time to get there
+        for sample in samples_of(process):
+            # without compiled frames no thread is stopped, so running threads have no complete stack
             wanted = state if native or state != "running" else None
-            seen = seen + 1 if look.get(p.pid, (0, None))[1] == wanted else 0
+            seen = seen + 1 if sample.get(p.pid, (0, None))[1] == wanted else 0
             if seen == 20:
                 break
 
@@ -238,26 +239,26 @@ def test_waiting_for_the_interpreters_lock():
         spins()
         """
     states = collections.Counter()
-    with running(source) as p, looking(p.pid) as process:
-        for look in looks(process):
-            if len(look) < 4:
+    with running(source) as p, opened(p.pid) as process:
+        for sample in samples_of(process):
+            if len(sample) < 4:
                 continue
-            states.update(state for _, state, _ in look.values())
+            states.update(state for _, state, _ in sample.values())
             if sum(states.values()) >= 400:
                 break
-        # one of the four runs; who gives the lock on, or has just got it, runs too
+        # one of the four threads runs; a thread that releases the GIL or just acquired it runs, too
         assert states["gil"] > states["running"] and set(states) == {"gil", "running"}
     states.clear()
-    with running(source) as p, looking(p.pid, stop=False) as process:
-        for look in looks(process):
-            states.update(state for _, state, _ in look.values())
+    with running(source) as p, opened(p.pid, stop=False) as process:
+        for sample in samples_of(process):
+            states.update(state for _, state, _ in sample.values())
             if sum(states.values()) >= 100:
                 break
         assert set(states) == {"gil"}
 
 
 def test_nothing_of_the_program_changes(library):
-    """What it prints and how it ends, under looks without a pause."""
+    """The program's output and end are unchanged while it is sampled without pauses."""
     source = """
         import os, signal, subprocess, sys, threading, time
         print("ready", flush=True)
@@ -283,7 +284,7 @@ def test_nothing_of_the_program_changes(library):
         print("all is well", flush=True)
         os._exit(77)
         """
-    with running(source) as p, looking(p.pid) as process:
+    with running(source) as p, opened(p.pid) as process:
         p.stdin.write("\n")
         p.stdin.flush()
         with contextlib.suppress(OSError):
@@ -301,16 +302,16 @@ def test_a_process_that_becomes_another_program():
         sys.stdin.readline()
         os.execv(sys.executable, [sys.executable, "-c", "print('again', flush=True); import time; time.sleep(1000)"])
         """
-    with running(source) as p, looking(p.pid) as process:
+    with running(source) as p, opened(p.pid) as process:
         assert process.mixed()
         p.stdin.write("\n")
         p.stdin.flush()
         assert p.stdout.readline() == "again\n"
-        # what was known of the one before is of no use for it, and does no harm
+        # cached data of the previous program must be ignored
         for _ in range(100):
             process.mixed()
-        with looking(p.pid) as again:
-            for look in looks(again):
-                _, state, frames = look.get(p.pid, (0, "", []))
+        with opened(p.pid) as again:
+            for sample in samples_of(again):
+                _, state, frames = sample.get(p.pid, (0, "", []))
                 if state == "idle" and names(frames)[-1:] == ["<module>"]:
                     break

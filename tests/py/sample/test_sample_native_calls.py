@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a stop of a thread does to the system call that it is in, and looking to the process that looks: neither is seen."""
+"""Stopping a thread does not affect the system call it is in, and sampling does not affect the sampling process."""
 
 import contextlib
 import gc
@@ -10,11 +10,12 @@ import sys
 
 import pytest
 from spartito import _sample
-from test_sample_native import looking, running
+from test_sample_native import opened, running
 
-pytestmark = pytest.mark.skipif(_sample.check() is not None, reason=f"nothing can be looked into here: {_sample.check()}")
+pytestmark = pytest.mark.skipif(_sample.check() is not None, reason=f"other processes cannot be sampled here: {_sample.check()}")
 
-# moves bytes with one call after the other until it is told to end; each call moves all that it was asked for, and the right bytes
+# Moves bytes with one system call after the other until it is asked to end. Each call must move all of its bytes, and the right
+# ones.
 MOVES = """
     import os, select, socket, subprocess, sys, tempfile, threading
     whole = os.urandom(300007)
@@ -79,8 +80,7 @@ MOVES = """
     """
 
 
-# As long as the process is there that started it, it has the processor before all others, each time for longer than a stop is
-# waited for.
+# Runs at a real-time priority for longer than the sampler waits for a thread to stop, again and again, until its parent has ended.
 BUSY = """
 import os, sys, time
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -98,18 +98,18 @@ def _comes_first():
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("call", ["write", "writev", "send", "sendmsg", "sendfile", "recv", "recvmsg"])
 def test_calls_move_all_that_they_move_otherwise(call, late):
-    """late: the stop comes when the look has gone on without it."""
+    """late: the thread stops after the sampler gave up waiting for it."""
     if late and not _comes_first():
         pytest.skip("no process may come before all others here")
-    with running(MOVES, call, *[BUSY] * late) as p, looking(p.pid) as process:
+    with running(MOVES, call, *[BUSY] * late) as p, opened(p.pid) as process:
         few = {"late": 12, "continued": 4} if late else {"continued": 10}
-        # to wait for it here would take its stops from those looks
+        # p.wait() here would receive the stop notifications that the sampler waits for
         while any(process.counts()[what] < n for what, n in few.items()) and process.alive():
             process.mixed()
         p.stdin.write("\n")
         p.stdin.flush()
         with contextlib.suppress(OSError):
-            while process.alive():  # one that is in such a call is let go by the next look
+            while process.alive():  # a thread in such a call continues at the next sample
                 process.mixed()
         assert p.stdout.readline() == "all is well\n"
         assert p.wait() == 77
@@ -120,11 +120,12 @@ SPIN = "print('ready', flush=True)\nwhile True: pass\n"
 
 @pytest.mark.parametrize("blocked", [False, True])
 def test_the_mask_of_signals_is_given_back(blocked):
-    """SIGCHLD is blocked while there is somebody to be stopped: what is started afterwards would inherit that."""
+    """SIGCHLD is blocked while a thread may stop. It must be unblocked afterwards: a process started then would inherit the
+    mask."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK if blocked else signal.SIG_UNBLOCK, [signal.SIGCHLD])
     try:
         with running(SPIN) as p:
-            with looking(p.pid) as process:
+            with opened(p.pid) as process:
                 while not process.counts()["stops"]:
                     process.mixed()
                 assert signal.SIGCHLD in signal.pthread_sigmask(signal.SIG_BLOCK, [])
@@ -137,17 +138,17 @@ def test_the_mask_of_signals_is_given_back(blocked):
 
 
 def test_descriptors_are_given_back():
-    """Nothing stays open of what was looked at."""
+    """No descriptor stays open after sampling."""
     with running(SPIN) as p:
 
-        def look():
-            with looking(p.pid) as process:
+        def take_samples():
+            with opened(p.pid) as process:
                 for _ in range(20):
                     process.mixed()
 
-        look()
-        gc.collect()  # what other tests have left is closed when it is collected
+        take_samples()
+        gc.collect()  # descriptors left by other tests are closed when their objects are collected
         before = os.listdir("/proc/self/fd")
         for _ in range(20):
-            look()
+            take_samples()
         assert set(os.listdir("/proc/self/fd")) <= set(before)

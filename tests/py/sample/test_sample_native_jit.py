@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Code that was made at run time: named, and looked through."""
+"""Code generated at run time: it has a name where one is listed, and stacks are unwound through it."""
 
 import os
 import subprocess
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from spartito._analyse import Model
 from spartito._sample import check
-from test_sample_native import follow, looking, looks, name, names, running
+from test_sample_native import follow, name, names, opened, running, samples_of
 from test_sample_run import WORK
 
 pytestmark = [
-    pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}"),
+    pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}"),
     pytest.mark.skipif(os.uname().machine != "x86_64", reason="compiled functions are seen on x86-64"),
 ]
 
-# a function made of bytes, which calls back or spins; with a base in rbp, or with one word on the stack
+# a function made of machine code that calls back or spins: with a frame pointer in rbp, or with one word on the stack
 MADE = """
     import ctypes, mmap, os, sys
     how, listed = sys.argv[1:]
@@ -47,7 +47,7 @@ MADE = """
 
 @pytest.fixture
 def lists():
-    """Removes what the program leaves in /tmp; tests beside this one have programs that still run."""
+    """Removes the program's perf-PID.map in /tmp, but not those of programs that still run: tests run in parallel."""
     before = set(Path("/tmp").glob("perf-*.map"))
     yield
     for path in set(Path("/tmp").glob("perf-*.map")) - before:
@@ -60,9 +60,9 @@ def lists():
 def test_names_and_callers(lists, how, listed):
     first, last = ("made inner@1", "made_outer") if listed == "listed" else ("<made at run time>",) * 2
     wanted = [first, "called_back", last, "calls"]
-    with running(MADE, how, listed) as p, looking(p.pid) as process:
-        for look in looks(process):
-            complete, state, frames = look.get(p.pid, (0, "", []))
+    with running(MADE, how, listed) as p, opened(p.pid) as process:
+        for sample in samples_of(process):
+            complete, state, frames = sample.get(p.pid, (0, "", []))
             if complete and follow(wanted, names(frames)):
                 break
         assert state == "running"
@@ -90,16 +90,16 @@ def test_in_an_experiment(lists, tmp_path):
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="python -X perf came with 3.12")
 def test_what_python_makes_for_perf_is_folded(lists):
-    """The trampoline of each function is no frame of its own beside that function."""
+    """With -X perf Python generates a trampoline for each function: it is no separate frame."""
     code = "import sys\ndef inner():\n    print('ready', flush=True)\n    while True: pass\ndef outer(): inner()\nouter()\n"
     with subprocess.Popen([sys.executable, "-X", "perf", "-c", code], stdout=subprocess.PIPE, text=True) as p:
         try:
             assert p.stdout.readline() == "ready\n"
             if not Path(f"/tmp/perf-{p.pid}.map").exists():
                 pytest.skip("this Python was built without it")
-            with looking(p.pid) as process:
-                for look in looks(process):
-                    complete, _, frames = look.get(p.pid, (0, "", []))
+            with opened(p.pid) as process:
+                for sample in samples_of(process):
+                    complete, _, frames = sample.get(p.pid, (0, "", []))
                     if complete and follow(["inner", "outer", "<module>"], names(frames)):
                         break
                 assert not any(f[0] == "[jit]" for f in frames)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito run --sample --sample-native` and counters: shares of compiled functions, from outside."""
+"""`spartito run --sample --sample-native` and counters: shares of compiled functions."""
 
 import os
 import shlex
@@ -12,7 +12,7 @@ from spartito._measure import metrics
 from spartito._sample import check
 from test_sample_run import WORK, late
 
-pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 SOURCE = r"""
 #include <time.h>
@@ -75,11 +75,11 @@ def test_shares_of_compiled_functions(tmp_path, library):
     model = Model(str(tmp_path / "run"))
     rows, missed = {row["name"]: row for row in model.flat()}, late(model) * 1e9
     one, three = (cpu(rows[f"libparts:sp_t_{name}"], "incl") for name in ("one", "three"))
-    # of processor time, which the program itself has measured off: 0.6 s and 1.8 s. Looks that come late move some.
+    # The program works for 0.6 s and 1.8 s of processor time, as measured by itself. Late samples move some of it.
     assert one + three == pytest.approx(2.4e9, abs=0.15 * 2.4e9 + missed)
     assert three / (one + three) == pytest.approx(0.75, abs=0.06 + missed / 2.4e9)
     assert rows["libparts:sp_t_one_loop"] and rows["libparts:sp_t_three_loop"]
-    # below the Python function that called them
+    # the compiled function is below the Python function that called it
     assert cpu(rows["__main__:second"], "incl") == pytest.approx(three, abs=three / 10 + missed)
     assert cpu(rows["__main__:second"]) < three / 10 + missed
     assert not [name for name in rows if name.startswith(("libpython", "python3"))]
@@ -111,7 +111,7 @@ counts()
     assert 60000 < faults["__main__:touches"] <= 104000
     assert faults["__main__:counts"] < 2000
     assert "rusage:ru_utime cannot be counted by samples" in done.stderr
-    # where the processor counts nothing for us, one line says so, and the rest goes on
+    # where the processor does not support the counter, one message reports it and the run continues
     if known["perf:cycles"]:
         assert done.stderr.count("perf:cycles cannot be counted here") == 1
     else:

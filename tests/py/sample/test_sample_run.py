@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito run --sample`: what is seen of threads and processes from outside, and that nothing of it is seen in the program."""
+"""`spartito run --sample`: samples of threads and processes, and the program's unchanged behaviour."""
 
 import json
 import os
@@ -17,10 +17,10 @@ from spartito.experiments import sampled
 
 from mpi import mpi  # noqa: F401 - a fixture
 
-pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
-# A sampler may get no processor for longer than the program works: work() and rest() go on until it has looked `looks` times. It
-# sleeps once for each look, and before the first one, too, but not always: what it has opened by then is told apart by its file.
+# On a busy machine the sampler may not run for longer than the program works: work() and rest() continue until it has taken `looks`
+# samples. It sleeps about once for each sample; the file of samples shows when it has opened the process.
 WORK = """
 import os, sys, time
 def work(seconds, looks=None):
@@ -60,7 +60,7 @@ def text(path, pid):
 
 
 def run(tmp_path, program, *options, status=0, **kwargs):
-    """Runs it with --sample; the model, and what it printed."""
+    """Runs the program with --sample; returns its output."""
     (tmp_path / "program.py").write_text(WORK + program)
     command = [
         sys.executable,
@@ -93,18 +93,18 @@ def of(row, name):
 
 
 def seen(row):
-    """Time, whatever the thread did in it: it counts samples that came late as what they stand for."""
+    """Time of all states. A late sample counts for all periods since the one before it."""
     return sum(of(row, "sampled_" + state) for state in ("running", "gil", "syscall", "idle"))
 
 
 def late(m):
-    """s; of looks that the machine was too busy for: what was done meanwhile is taken for what the next look found."""
+    """Seconds of samples that came late on a busy machine: their time is assigned to what the next sample found."""
     (meta,) = (process["meta"] for process in m.info()["processes"])
     return int(meta["sample_late"]) / int(meta["sample_rate"])
 
 
 def left_over(tmp_path):
-    """Processes of that run that still are there."""
+    """Processes of this run that still exist."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -116,7 +116,7 @@ def left_over(tmp_path):
 
 
 def gone(tmp_path):
-    """Whether they end, in a time that is enough on any machine."""
+    """Whether they end, within a time long enough for any machine."""
     end = time.monotonic() + 100
     while time.monotonic() < end:
         if not left_over(tmp_path):
@@ -142,7 +142,7 @@ def test_functions_and_lines_of_one_thread(tmp_path):
     assert work["line"] == 3 and work["file"] == str(tmp_path / "program.py")
     assert of(work, "samples") > 10 and of(work, "sampled_cpu") > 0.3e9
     assert of(sleeper, "sampled_idle") > 0.2e9 and of(sleeper, "sampled_cpu") < 0.1e9
-    # all that is on top is below what called it, and no time is lost between them
+    # all samples have the whole stack, and no time is lost between the levels
     tops = [row["incl"] for row in m.tree() if row["depth"] == 0]
     assert sum(tops) == pytest.approx(sum(row["excl"] for row in by_name.values()))
     (whole,) = [row["path"] for row in m.tree() if row["depth"] == 0 and row["name"] == "__main__:<module>"]
@@ -152,7 +152,7 @@ def test_functions_and_lines_of_one_thread(tmp_path):
     lines = {f["name"]: f for f in m.lines()}
     ran = {line for line, _, _, _ in lines["__main__:work"]["lines"]}
     assert ran <= {4, 5, 6, 7} and ran & {5, 6}
-    # the table has their times, although how often they ran is unknown
+    # the table shows the times of lines, although their hits are unknown
     command = [sys.executable, "-m", "spartito", "report", "lines", "--match", "__main__:work", tmp_path / "run"]
     table = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert {int(n) for n in re.findall(r"^ *(\d+) +[\d.,]+ (?:ns|µs|ms|s) ", table, re.M)} == ran
@@ -181,7 +181,7 @@ for i in range(150):
         assert seen(row) / seen(whole) == pytest.approx(row["incl"] / whole["incl"], abs=0.06 + late(m) / whole["incl"])
 
 
-def test_threads_are_told_apart(tmp_path):
+def test_threads_are_distinguished(tmp_path):
     program = """
 import threading
 def one(): work(0.3)
@@ -199,7 +199,7 @@ for t in threads: t.join()
 
 
 def test_threads_have_the_names_that_the_system_has_for_them(tmp_path):
-    """One gets it when it is known already; another has none of its own."""
+    """One thread gets its name when the sampler knows it already; another one has no name."""
     program = """
 import ctypes, threading
 libc = ctypes.CDLL(None)
@@ -309,7 +309,7 @@ before()
     run(tmp_path, program)
     by_name = rows(model(tmp_path))
     assert "__main__:before" in by_name
-    # a look may have begun before the pause did
+    # a sample may have begun before the pause
     assert "__main__:meanwhile" not in by_name or of(by_name["__main__:meanwhile"], "samples") <= 2
 
 
@@ -347,7 +347,7 @@ work(0.1)
     run(tmp_path, program)
     tree = list(model(tmp_path).tree())
     assert [row["depth"] for row in tree if row["name"] == "around"] == [0]
-    # what the process tells itself of its own regions is no time of its functions
+    # the time for reading user regions from the process is not added to its functions
     for row in tree:
         if row["qualname"] in ("work", "after"):
             assert row["incl"] == pytest.approx(seen(row) / 1e9, rel=0.01)
@@ -374,7 +374,7 @@ thread.join()
 
 @pytest.mark.parametrize("calls", [(), ("--calls",)], ids=["samples", "calls"])
 def test_names_are_those_of_recorded_calls(tmp_path, calls):
-    """Functions of Spartito's own are none of the program's; what imports has one name, before and after that has another."""
+    """Functions of Spartito are excluded. A module's body has one name during its import, as recorded calls have."""
     (tmp_path / "slow.py").write_text("from __main__ import work\nwork(0.3)\n")
     program = """
 import spartito
@@ -391,7 +391,7 @@ import slow
     assert of(by_name["_frozen_importlib:_find_and_load"], "samples") > 5
 
 
-def test_a_process_that_came_too_late_is_not_said_to_have_ended():
+def test_a_process_that_came_too_late_is_not_reported_as_ended():
     meta = {"settings": "\nsampler=9\n"}
     times = [
         (1, 0, 1, "normal"),
@@ -428,7 +428,8 @@ def test_merged_experiments_have_the_same(tmp_path):
 
 
 def test_the_end_is_not_held_up_by_a_pipe(tmp_path):
-    """The child ends when it is told to: here, where the run and what read its output have ended before it."""
+    """The child waits for a writer of the pipe: it ends after the run and the reader of its output have ended. Neither waits for
+    it."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "program.py").write_text(
         WORK + "import subprocess\nwaits = 'open(\"pipe\").read()'\n"
@@ -436,7 +437,7 @@ def test_the_end_is_not_held_up_by_a_pipe(tmp_path):
     )
     line = f"{sys.executable} -m spartito run -q --sample -o {tmp_path}/run -- {sys.executable} program.py | cat"
     subprocess.run(line, shell=True, cwd=tmp_path, check=True, timeout=120)
-    with open(tmp_path / "pipe", "w"):  # which waits until the child is there to read
+    with open(tmp_path / "pipe", "w"):  # blocks until the child reads
         pass
     assert gone(tmp_path)
 
@@ -444,7 +445,8 @@ def test_the_end_is_not_held_up_by_a_pipe(tmp_path):
 @pytest.mark.skipif(not os.path.exists(f"/proc/self/task/{os.getpid()}/children"), reason="this kernel does not list children")
 @pytest.mark.parametrize("options", [(), ("--sample-native",)])
 def test_a_process_that_becomes_another_program_without_a_word(tmp_path, options):
-    """By a call of the C library's own. The other program, which sleeps most of the time, waits until nobody samples it."""
+    """The process executes another program by a direct call of the C library, without notice. That program waits until its sampler
+    has ended."""
     run(
         tmp_path,
         """
@@ -499,7 +501,7 @@ rest(0)
 
     stacks = [stack(row) for row in paths.values() if row["qualname"] == "work"]
     assert sorted(stacks) == [["<module>", "work"], ["phase", "<module>", "inside", "work"]]
-    # nothing is counted twice: each has what it took, and all together as long as the program ran
+    # no time counts twice: each function has the time it took, all together the length of the run
     called = sum(row["incl"] for row in paths.values() if row["parent"] in paths and paths[row["parent"]]["qualname"] == "work")
     assert phase["excl"] < 0.3 * phase["incl"] and work["excl"] + called == pytest.approx(work["incl"], rel=0.1)
     assert sum(row["excl"] for row in by_name.values()) <= 1.05 * m.info()["locations"][0]["busy"] + 0.05
@@ -536,7 +538,7 @@ def test_ranks_of_mpi(tmp_path, mpi, each):  # noqa: F811
     assert [p["rank"] for p in processes] == [0, 1] and all(p["sampled"] for p in processes)
     for i in range(2):
         assert of(rows(m, process=i)["__main__:work"], "samples") > 5
-    # rank 1 waits for rank 0 in its receive: below the function that called it, and not beside it once more
+    # rank 1 waits in its receive: its time is below the function that called it, and at no second place
     waits = [
         row for row in m.tree(process=1) if row["kind"] == "mpi" and row["qualname"] in ("MPI_Mprobe", "MPI_Recv", "MPI_Mrecv")
     ]
@@ -549,9 +551,7 @@ def test_ranks_of_mpi(tmp_path, mpi, each):  # noqa: F811
 def test_samples_are_a_timeline_in_other_formats(tmp_path):
     run(tmp_path, "def first(): work(0.2)\ndef second(): rest(0.2)\nfirst(); second()\n", "-q", "--to", "chrome")
     (process,) = model(tmp_path).info()["processes"]
-    assert (
-        not process["traced"] and not process["counted"]
-    )  # a format with a timeline turns the trace on only where there are no samples
+    assert not process["traced"] and not process["counted"]  # with samples, a format with a timeline does not turn the trace on
     (path,) = tmp_path.glob("run*.json*")
     open_, seen = [], []
     for event in json.loads(path.read_text())["traceEvents"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python's stacks in another process, read from outside: under every Python, of that same Python."""
+"""Python stacks of another process, read from outside, with the same Python version."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from spartito import _sample
 
 @contextlib.contextmanager
 def running(source, *arguments, cwd=None, python=sys.executable):
-    """A program that says 'ready' and goes on until it is killed."""
+    """A program that prints 'ready' and runs until it is killed."""
     command = [python, "-c", textwrap.dedent(source), *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd) as p:
         try:
@@ -30,7 +30,7 @@ def running(source, *arguments, cwd=None, python=sys.executable):
 
 
 def while_waited_for():
-    """Turns until somebody has waited too long, whatever the machine does meanwhile."""
+    """Iterates for up to 100 s, then fails the test."""
     end = time.monotonic() + 100
     while time.monotonic() < end:
         yield
@@ -38,7 +38,7 @@ def while_waited_for():
 
 
 def stacks(process, depth=1024):
-    """The threads of one read in which none is torn; one that lost its processor within a call stays so until it runs again."""
+    """The threads of one read without a torn stack. A thread that loses its processor within a call is torn until it runs again."""
     for _ in while_waited_for():
         try:
             threads = process.stacks(depth)
@@ -49,7 +49,7 @@ def stacks(process, depth=1024):
 
 
 def settled(process, depth=1024):
-    """The same, when all threads sleep where they will stay: what says 'ready' may still be on its way back from there."""
+    """As stacks(), once all threads sleep and did not run in between: the main thread may still be returning from its print."""
     for _ in while_waited_for():
         before = [(tid, state, cpu) for tid, state, cpu, _, _ in process.read_threads(1)]
         threads = stacks(process, depth)
@@ -105,7 +105,7 @@ def test_frames_of_all_threads():
         assert not process.alive()
 
 
-def test_who_has_the_lock():
+def test_holder_of_the_gil():
     source = """
         import threading, time
         threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
@@ -116,7 +116,7 @@ def test_who_has_the_lock():
     with running(source) as p:
         process = _sample.Process(p.pid)
         by_main = 0
-        while by_main < 100:  # between two threads there are moments without a holder
+        while by_main < 100:  # while a thread hands the GIL to another one, nobody holds it
             holders = [tid for tid, gil, _, _ in stacks(process) if gil]
             assert len(holders) <= 1
             by_main += holders == [p.pid]
@@ -145,7 +145,7 @@ def test_stacks_deeper_than_asked_for():
 
 @pytest.mark.parametrize("depth", [30, 300, 5000])
 def test_deep_stacks_that_move_are_of_one_moment(depth):
-    """Each level is a function of its own line, so that a stack put together from two moments shows a gap."""
+    """Each level is another function, in a fixed order: a stack read at two times would have a gap."""
     source = """
         import sys, threading
         depth = int(sys.argv[1])
@@ -173,7 +173,7 @@ def test_deep_stacks_that_move_are_of_one_moment(depth):
 
 
 def test_a_generator_has_its_caller():
-    """One that is suspended has none, and may have been so between two moments at which it ran."""
+    """A suspended generator has no caller. One that ran at two reads may have been suspended between them."""
     source = """
         def generator(n):
             if n:
@@ -220,14 +220,14 @@ def test_code_that_takes_the_place_of_another(tmp_path):
 
 def test_processes_that_have_no_python():
     with subprocess.Popen(["sleep", "1000"]) as p:
-        said = ""
-        while "runs no Python" not in said:  # a fork of this Python, and nothing at all, until it has become sleep
+        message = ""
+        while "runs no Python" not in message:  # before it executes sleep, the child is a fork of this Python
             try:
                 _sample.Process(p.pid)
             except FileNotFoundError as e:
-                said = e.strerror
+                message = e.strerror
         p.kill()
-    assert re.fullmatch(rf"process {p.pid} runs no Python \(/.*\)", said)
+    assert re.fullmatch(rf"process {p.pid} runs no Python \(/.*\)", message)
     with pytest.raises(ProcessLookupError, match=f"there is no process {p.pid}"):
         _sample.Process(p.pid)
 
@@ -315,10 +315,10 @@ def test_functions_are_called_as_the_recorder_calls_them(tmp_path, spartito):
                             capture_output=True, text=True)
     recorded = {(row["module"], row["qualname"], row["file"], row["line"]) for row in json.loads(report.stdout)["rows"]}
     seen = set()
-    environment = {**os.environ, "PWD": str(tmp_path)}  # as a shell has it
+    environment = {**os.environ, "PWD": str(tmp_path)}  # as a shell sets it
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "shapes.py"], cwd=tmp_path, env=environment, **pipes) as p:
-        for _ in p.stdout:  # it goes on when it was looked at
+        for _ in p.stdout:  # the program continues after it was sampled
             seen.update(frame[:4] for _, _, frames, _ in stacks(_sample.Process(p.pid)) for frame in frames)
             p.stdin.write("\n")
             p.stdin.flush()
@@ -353,15 +353,15 @@ def test_sub_interpreters():
         assert inner[1][0] == ("__main__", "inside", 4) and inner[1][-1] == ("__main__", "<module>", 5)
         outer = [tid for tid, _, frames, _ in threads if any(f[1] == "runs" for f in frames)]
         assert outer == [inner[0]] and inner[0] != p.pid
-        # the thread as a whole: what runs the other interpreter is below what runs in it
+        # in the whole thread, frames of the sub-interpreter are above those of the caller
         (frames,) = [frames for tid, _, _, frames, _ in process.read_threads() if tid == inner[0]]
         found = [f[1] for f in frames]
         assert found[:3] == ["inside", "<module>", "runs"] and found[-1].endswith("_bootstrap")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="interpreters have locks of their own from 3.12 on")
-def test_the_state_of_a_sub_interpreter_with_a_lock_of_its_own():
-    """Two threads in one such interpreter want its lock: one of them has it."""
+def test_states_in_a_sub_interpreter_with_a_separate_gil():
+    """Two threads of one such interpreter compete for its GIL: exactly one holds it."""
     source = """
         try:
             import _interpreters as interpreters

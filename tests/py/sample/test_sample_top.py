@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""spartito top: the table of a process that runs."""
+"""`spartito top`: the table of a running process."""
 
 import contextlib
 import os
@@ -74,7 +74,7 @@ FAMILY = """
     """
 
 
-def test_children_are_looked_at_too(spartito):
+def test_children_are_sampled_too(spartito):
     with running(FAMILY) as p:
         done = run(spartito, "top", "--once", "--duration", "1", p.pid)
         assert "early" not in done.stdout and "process " + str(p.pid) + ", " in done.stdout
@@ -86,7 +86,7 @@ def test_children_are_looked_at_too(spartito):
         p.wait()
     assert top.returncode == 0 and re.match(rf"process {p.pid} and 2 children, ", out)
     found = shares(out)
-    # shares of a processor, which others may have most of the time
+    # shares of a processor: other programs may use it most of the time
     assert found["__main__:early"][0] > 2 and found["__main__:late"][0] > 2
     rows = re.findall(r"^ *(\d+) +(\d+) +[\d.]+ ", out.partition("processor %")[2], re.MULTILINE)
     assert len({process for process, _ in rows}) == 3 and all(process == thread for process, thread in rows)
@@ -100,7 +100,7 @@ def test_the_process_ends_meanwhile(spartito):
     with running("print('ready', flush=True); input()") as p:
         command = [*spartito, "top", "--duration", "100", "--sample-rate", "1000", str(p.pid)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as top:
-            # it sleeps between two looks, and seldom before the first one
+            # it sleeps between two samples, and seldom before the first one
             while top.poll() is None and slept(top.pid) < 500:
                 time.sleep(0.01)
             p.stdin.close()
@@ -170,5 +170,6 @@ def test_a_signal_leaves_the_terminal_as_it_was(spartito, number):
         assert termios.tcgetattr(theirs) == before
         os.close(theirs)
         os.close(ours)
-    for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?25l", b"\x1b[?25h")):  # the other screen; no cursor
+    # alternate screen, hidden cursor: both are reset at the end
+    for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[?25l", b"\x1b[?25h")):
         assert 0 <= shown.rfind(on) < shown.rfind(off)

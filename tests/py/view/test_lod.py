@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a large trace is opened fast with, at the end of a run and of a merge: it is there, or a line says why not, and the
-program's exit status stays what it was. And how the viewer's questions end where that, or the trace, is gone."""
+"""The level-of-detail index of a large trace, made at the end of a run and of a merge: either it exists, or one line reports why it
+does not. The program's exit status stays the same either way. And the viewer's answers when the index or the trace is truncated or
+missing."""
 
 import json
 import os
@@ -21,7 +22,7 @@ def f(n):
 f(20000)
 sys.exit(3)
 """
-# the command line with another idea of what is large, and with what else a test does to it
+# the command line with a lower limit of a large trace, and with code that a test inserts
 SPARTITO = """
 import os, signal, sys
 from spartito.experiments import lod
@@ -110,20 +111,20 @@ def test_what_fails_is_one_line(tmp_path, also, why):
 
 def test_progress_and_what_it_raises(tmp_path):
     directory, _ = measure(tmp_path, "--trace", "--no-finalize", "-q")
-    model, told = _analyse.Model(str(directory)), []
+    model, progress = _analyse.Model(str(directory)), []
 
     def stop(done, total):
         raise LookupError
 
     with pytest.raises(LookupError):
         model.sum_up(stop)
-    # nor does it wait for what waits for it
+    # a progress callback that uses the same model fails at once: waiting would be a deadlock
     for keep in (False, True):
         with pytest.raises(RuntimeError, match="its progress callback cannot use it"):
             model.sum_up(lambda done, total: model.view("overview"), keep=keep)
     assert left(directory) == ["experiment.json", "raw"]
-    assert model.sum_up(lambda done, total: told.append((done, total))) is True
-    assert told and all(0 < done <= total for done, total in told)
+    assert model.sum_up(lambda done, total: progress.append((done, total))) is True
+    assert progress and all(0 < done <= total for done, total in progress)
 
 
 def test_files_that_are_cut_while_they_are_read(tmp_path):
@@ -146,7 +147,8 @@ def test_files_that_are_cut_while_they_are_read(tmp_path):
 
 
 def test_files_that_are_cut_where_others_look_for_faults(tmp_path):
-    """Whoever does so later does not take that away from the viewer, and hears of all other faults, once."""
+    """Another SIGBUS handler, faulthandler, is enabled after Spartito's. Truncated files still give an error message in the viewer,
+    and faulthandler still reports all other faults, once."""
     directory, _ = measure(tmp_path, "--trace", "-q")
     text = (
         "import faulthandler, mmap, os, sys\n"
@@ -174,7 +176,7 @@ def test_files_that_are_cut_where_others_look_for_faults(tmp_path):
 WHILE_CUT = """
 import json, os, sys
 from spartito import _analyse
-model, out, said = _analyse.Model(sys.argv[1]), sys.argv[2], {}
+model, out, answers = _analyse.Model(sys.argv[1]), sys.argv[2], {}
 for name in sys.argv[3:]:
     os.truncate(os.path.join(sys.argv[1], name), 4096)
 asked = {"io": model.io, "rows": lambda: model.flat(location=0), "plot": lambda: model.plot("timeline", out + "/plot.svg")}
@@ -182,15 +184,16 @@ for name, _, _, _, needs_trace, _, _ in _analyse.writers():
     asked[name] = lambda name=name: model.convert(name, os.path.join(out, name))
 for name, ask in asked.items():
     try:
-        said[name] = ask() and ""
+        answers[name] = ask() and ""
     except _analyse.Error as e:
-        said[name] = str(e)
-print(json.dumps([said, model.info()["problems"]]))
+        answers[name] = str(e)
+print(json.dumps([answers, model.info()["problems"]]))
 """
 
 
 def cut(directory, tmp_path, *names):
-    """What each question says when these files are cut under an open model, its problems, and what was written."""
+    """Truncates these files under an open model. Returns the answer to each question, the model's problems and the names of the
+    files that were written."""
     out = tmp_path / "out"
     out.mkdir()
     done = subprocess.run([sys.executable, "-c", WHILE_CUT, directory, out, *names], capture_output=True, text=True)
@@ -201,43 +204,43 @@ def cut(directory, tmp_path, *names):
 def test_reports_and_writers_whose_files_are_cut(tmp_path):
     directory, _ = measure(tmp_path, "--trace", "-q", "--io", "--lines", "f", "--no-finalize")
     (raw,) = (directory / "raw").iterdir()
-    said, problems, written = cut(directory, tmp_path, f"raw/{raw.name}")
+    answers, problems, written = cut(directory, tmp_path, f"raw/{raw.name}")
     reading = {"io", "plot", "otf2", "perfetto", "chrome", "speedscope", "tau", "ppk"}
-    for name, text in said.items():
+    for name, text in answers.items():
         assert (f"raw/{raw.name}: a file of the experiment was cut" in text) if name in reading else not text, (name, text)
-    assert problems == [] and written == said.keys() - reading - {"rows"}  # nothing half done is left
+    assert problems == [] and written == answers.keys() - reading - {"rows"}  # no partial output file remains
 
 
 def test_a_merged_file_that_is_cut(tmp_path):
     directory, _ = measure(tmp_path, "--trace", "-q", "--lines", "f", "--no-finalize")
     merged = subprocess.run([sys.executable, "-m", "spartito", "finalize", "--force", directory], capture_output=True, text=True)
     assert merged.returncode == 0, merged.stderr
-    said, problems, written = cut(directory, tmp_path, "merged")
-    assert not any(said.values()), said
+    answers, problems, written = cut(directory, tmp_path, "merged")
+    assert not any(answers.values()), answers
     assert len(problems) == 1 and problems[0].startswith("merged is damaged"), problems
-    assert len(written) == len(said) - 2
+    assert len(written) == len(answers) - 2
 
 
 NOT_AGAIN = """
 import json, resource, signal, sys
 from spartito import _analyse
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-model, said = _analyse.Model(sys.argv[1]), []
+model, answers = _analyse.Model(sys.argv[1]), []
 before = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
 for _ in range(2):
     try:
         model.view("overview", pixels=3)
     except _analyse.Error as e:
-        said.append(str(e))
+        answers.append(str(e))
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
-print(json.dumps([said, model.info()["problems"]]))
+print(json.dumps([answers, model.info()["problems"]]))
 """
 
 
 def test_what_cannot_be_made_is_tried_once(tmp_path):
     directory, _ = measure(tmp_path, "--trace", "-q", "--no-finalize")
     done = subprocess.run([sys.executable, "-c", NOT_AGAIN, directory], capture_output=True, text=True)
-    said, problems = json.loads(done.stdout)
-    assert len(said) == 2 and said[0] == said[1] and "no room to sum up the trace" in said[0]
-    assert problems == [said[0]]
+    answers, problems = json.loads(done.stdout)
+    assert len(answers) == 2 and answers[0] == answers[1] and "no room to sum up the trace" in answers[0]
+    assert problems == [answers[0]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page in a real browser: what it asks for and of whom, the same numbers from the server and from one file, and what a hostile
-page in the same browser gets."""
+"""The page in a real browser: which URLs it requests, equal numbers from the server and from one HTML file, and what a hostile page
+in the same browser can read."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def branch(n):
 t = threading.Thread(target=branch, args=(500,))
 t.start(); t.join(); branch(1000)
 """
-# tells which questions the page had no answer to
+# records the questions that got no answer
 LISTEN = """(() => {
   const source = window.spartito.store.source, get = source.get.bind(source);
   window.refused = [];
@@ -69,7 +69,7 @@ def page(window):
 
 
 def requests(page):
-    page.evaluate("new Promise((done) => setTimeout(done))")  # so that all events before are here
+    page.evaluate("new Promise((done) => setTimeout(done))")  # wait until the browser reported all earlier events
     return [e["params"]["request"]["url"] for e in page.events if e["method"] == "Network.requestWillBeSent"]
 
 
@@ -78,7 +78,7 @@ def complaints(page):
 
 
 def shows(page, url, experiment):
-    """Opens it, and compares its numbers with the model's."""
+    """Opens the page and compares its numbers with the model's."""
     page.call("Page.navigate", url=url)
     page.wait_for("window.spartito !== undefined && document.querySelector('#app')?.innerText.length > 0")
     flat = {name: numbers for name, *numbers in page.evaluate(FLAT)}
@@ -105,9 +105,9 @@ def test_one_file_shows_the_same_without_a_network(page, spartito, experiment):
         shows(page, path.as_uri(), experiment)
         assert set(requests(page)) <= {path.as_uri(), "data:,"}
         assert complaints(page) == []
-        # what the file does not hold is a sentence, and no request
-        said = page.evaluate("window.spartito.store.source.get('tree', {begin: 0, end: 0.1}).then(() => '', (e) => e.message)")
-        assert "spartito view" in said
+        # a question that the file cannot answer gives a message, and no request
+        message = page.evaluate("window.spartito.store.source.get('tree', {begin: 0, end: 0.1}).then(() => '', (e) => e.message)")
+        assert "spartito view" in message
         assert set(requests(page)) <= {path.as_uri(), "data:,"}
     finally:
         page.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
@@ -120,12 +120,12 @@ def test_a_file_that_is_too_small_says_so_on_the_page(page, spartito, experiment
     onefile.write(str(path), text)
     shows(page, path.as_uri(), experiment)
     for sentence in pruned:
-        shown = sentence.replace("`", "")  # a command is set in type of its own
+        shown = sentence.replace("`", "")  # the page sets commands in another font, without backquotes
         page.wait_for(f"document.body.innerText.includes({json.dumps(shown)})")
 
 
 def test_every_view_works_in_one_file(page, spartito, experiment):
-    """Also for a thread alone: what a view asks is in the file, and no rule of the page is broken."""
+    """Every view, also for one thread: the file contains what the view needs, and the content security policy blocks nothing."""
     path = experiment.with_suffix(".html")
     subprocess.run([*spartito, "html", "-o", str(path), str(experiment)], check=True, stdout=subprocess.DEVNULL)
     page.call("Page.navigate", url=path.as_uri())
@@ -150,7 +150,7 @@ def page_code():
 
 
 HOSTILE = """(async () => {
-  const url = URL_OF_THE_PAGE, said = {};
+  const url = URL_OF_THE_PAGE, answers = {};
   const loads = (element, name, value) => new Promise((done) => {
     element.onload = () => done("loaded");
     element.onerror = () => done("refused");
@@ -158,20 +158,20 @@ HOSTILE = """(async () => {
     document.body.append(element);
   });
   const read = (options) => fetch(url + "data/facts", options).then(async (r) => (await r.text()) || r.type, () => "refused");
-  said.cors = await read({});
-  said.opaque = await read({ mode: "no-cors" });
-  said.post = await read({ method: "POST", mode: "no-cors" });
-  said.credentials = await read({ credentials: "include" });
-  said.script = await loads(document.createElement("script"), "src", url + "app.js");
-  said.style = await loads(Object.assign(document.createElement("link"), { rel: "stylesheet" }), "href", url + "app.css");
-  said.image = await loads(document.createElement("img"), "src", url + "data/facts");
-  said.object = await loads(document.createElement("object"), "data", url + "data/facts");
-  said.socket = await new Promise((done) => {
+  answers.cors = await read({});
+  answers.opaque = await read({ mode: "no-cors" });
+  answers.post = await read({ method: "POST", mode: "no-cors" });
+  answers.credentials = await read({ credentials: "include" });
+  answers.script = await loads(document.createElement("script"), "src", url + "app.js");
+  answers.style = await loads(Object.assign(document.createElement("link"), { rel: "stylesheet" }), "href", url + "app.css");
+  answers.image = await loads(document.createElement("img"), "src", url + "data/facts");
+  answers.object = await loads(document.createElement("object"), "data", url + "data/facts");
+  answers.socket = await new Promise((done) => {
     const socket = new WebSocket(url.replace("http:", "ws:") + "data/facts");
     socket.onopen = () => done("open");
     socket.onerror = () => done("refused");
   });
-  said.events = await new Promise((done) => {
+  answers.events = await new Promise((done) => {
     const events = new EventSource(url + "data/facts");
     events.onmessage = events.onopen = () => done("open");
     events.onerror = () => (events.close(), done("refused"));
@@ -183,12 +183,13 @@ HOSTILE = """(async () => {
     const sent = new Promise((done) => (target.onload = done));
     form.submit();
     await sent;
-    said["form " + form.method] = target.contentDocument === null ? "refused" : target.contentDocument.body.innerText || "refused";
+    const body = target.contentDocument?.body;
+    answers["form " + form.method] = body?.innerText || "refused";
   }
   const frame = document.createElement("iframe");
   await loads(frame, "src", url);
-  said.frame = frame.contentDocument === null ? "refused" : frame.contentDocument.body.innerText || "refused";
-  return said;
+  answers.frame = frame.contentDocument === null ? "refused" : frame.contentDocument.body.innerText || "refused";
+  return answers;
 })()"""
 
 
@@ -199,13 +200,13 @@ def test_a_hostile_page_reads_nothing_even_with_the_address(page, spartito, expe
         for host in ("127.0.0.1", "localhost"):  # another site, and another origin of the same site
             page.call("Page.navigate", url=other.url.replace("127.0.0.1", host) + "/index.html")
             page.wait_for("document.title === 'hostile'")
-            said = page.evaluate(HOSTILE.replace("URL_OF_THE_PAGE", json.dumps(viewing.url)))
-            assert set(said.values()) == {"refused"}, said
+            reported = page.evaluate(HOSTILE.replace("URL_OF_THE_PAGE", json.dumps(viewing.url)))
+            assert set(reported.values()) == {"refused"}, reported
             answers = [e["params"]["response"] for e in page.events if e["method"] == "Network.responseReceived"]
             statuses = {answer["status"] for answer in answers if answer["url"].startswith(viewing.url)}
-            assert statuses == {403, 405}, statuses  # not only kept from the page that asked: nothing was told
+            assert statuses == {403, 405}, statuses  # the server refused the requests: not only did the browser hide the answers
             assert "spartito" not in page.evaluate("Object.keys(window).join()")
-        # a name of the attacker that leads to this machine
+        # a host name of the attacker that resolves to this machine
         page.call("Page.navigate", url=viewing.url.replace("127.0.0.1", "evil.localhost"))
         page.wait_for("document.body.innerText.includes('Not allowed')")
         assert page.evaluate("fetch('data/facts').then((r) => r.status)") == 403

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""src/view/contract.json against what is answered: experiments of every kind, every kind of question, every parameter. The
-fixture in conftest.py holds each answer against it."""
+"""Answers to every kind of question with every parameter, on experiments of every kind, follow src/view/contract.json. A fixture in
+conftest.py validates each answer."""
 
 import json
 import re
@@ -52,8 +52,8 @@ RUNS = {
     "samples": ("--sample", "--sample-rate", "400"),
 }
 OLD = ("v1-trace", "v3-mpi", "v4-profile", "v5-memory", "v5-waits")
-BASES = {"calls": "before", "before": "v1-trace"}  # what each is compared with; the others with "calls"
-# a value of each parameter that each kind which takes it accepts
+BASES = {"calls": "before", "before": "v1-trace"}  # the experiment with which each one is compared, "calls" by default
+# a value of each parameter that is valid for each kind with that parameter
 VALUES = {
     "process": "0", "location": "0", "begin": "0.001", "end": "0.05", "limit": "2", "pixels": "50", "rows": "0-0", "name": "depth",
     "share": "0.2", "file": "1", "metric": "ru_minflt", "levels": "3", "region": "1", "regions": "2", "over": "threads",
@@ -63,7 +63,7 @@ OTHERS = {("metrics", "over"): "sum", ("metrics", "name"): "ru_minflt"}
 
 @pytest.fixture(scope="module")
 def experiments(tmp_path_factory):
-    """Directories by name: what RUNS are, and old raw files."""
+    """{name: directory} of the experiments of RUNS and of the old raw files."""
     place = tmp_path_factory.mktemp("contract")
     (place / "program.py").write_text(PROGRAM)
     made = {}
@@ -82,7 +82,7 @@ def experiments(tmp_path_factory):
 
 
 def asked(experiment, kind, parameters):
-    """The answer, None: the experiment has none of that kind."""
+    """The answer, or None if the experiment cannot answer a question of that kind."""
     try:
         return experiment.get(kind, parameters)
     except (Refused, Error):
@@ -93,7 +93,7 @@ SELECTIONS = ({}, {"process": "0"}, {"location": "0"}, {"begin": "0.001", "end":
 
 
 def answers(directory, base):
-    """(kind, payload) of all questions that the experiment has an answer to, alone and compared with another one."""
+    """(kind, payload) of all questions that the experiment can answer, alone and compared with another one."""
     for compare in (None, base):
         experiment = kinds.open_experiment(str(directory), compare=compare and str(compare))
         files = payload.unpack(experiment.get("regions", {}))[0]["files"]
@@ -106,7 +106,7 @@ def answers(directory, base):
 
 @pytest.fixture(scope="module")
 def seen(experiments):
-    """Which kinds each experiment has answers of; which members and columns these have, by kind."""
+    """({experiment: kinds with an answer}, {kind: members and columns of its answers})."""
     found, members = {}, {}
     for name, directory in experiments.items():
         for kind, data in answers(directory, experiments[BASES.get(name, "calls")]):
@@ -176,7 +176,7 @@ def test_the_schema_is_one_and_has_the_kinds_of_the_c_side():
 
 
 def test_the_docstring_is_made_of_the_schema(tmp_path):
-    """Run `make docs` where this fails."""
+    """kinds.py was generated from the current schema. If this fails, run `make docs`."""
     for part in ("python", "src/view"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", "*.c"))
     copy = tmp_path / "python/spartito/view/kinds.py"

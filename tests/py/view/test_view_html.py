@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito html`: what the file holds, byte for byte what the server answers; what it leaves out, and says; how it is written."""
+"""`spartito html`: the file holds the server's answers byte for byte, lists what it leaves out, and is written as a whole or not at
+all."""
 
 import base64
 import contextlib
@@ -53,7 +54,7 @@ def call(spartito, cwd):
 
 
 class Page(html.parser.HTMLParser):
-    """Elements and the text of scripts and styles."""
+    """Parses a page: its elements, and the text of its scripts and styles."""
 
     def __init__(self, path):
         super().__init__()
@@ -90,7 +91,7 @@ def test_it_holds_what_the_server_answers(call, cwd):
     for key, data in page.blocks.items():
         kind, _, query = key.partition("?")
         asked = dict(pair.split("=") for pair in query.split("&")) if query else {}
-        if kind == "timeline":  # finer than it is asked for
+        if kind == "timeline":  # the file holds a finer timeline than the view asks for
             asked["pixels"] = str(int(asked["pixels"]) * packing.FINE)
         if kind != "facts":
             assert data == experiment.get(kind, asked), key
@@ -130,7 +131,7 @@ def test_without_sources(call, cwd):
     assert payload.unpack(page.blocks["facts"])[0]["has"]["source"] is False
 
 
-def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
+def test_the_size_limit_is_kept_in_a_clear_order_and_reported(call, cwd, monkeypatch):
     experiment = kinds.open_experiment(str(cwd / "x"))
     monkeypatch.setattr(onefile, "inline", lambda name: "code")
 
@@ -141,7 +142,7 @@ def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
         blocks = Page(cwd / "b.html").blocks
         assert payload.unpack(blocks["facts"])[0]["pruned"] == pruned
         tree = payload.unpack(blocks["tree"])
-        # the time of what is left out is in the rows that stand for it
+        # rows of the tree that summarize omitted paths have their time
         assert sum(tree[1]["excl"]) == pytest.approx(tree[0]["total"])
         levels = {key.count("begin=") for key in blocks if key.startswith("overview")}
         return levels, tree[0]["shown"], sum(key.startswith("source") for key in blocks), pruned
@@ -158,11 +159,11 @@ def test_the_budget_is_kept_in_a_clear_order_and_told(call, cwd, monkeypatch):
             assert "the functions alone take" in str(e) and "raise --max-size" in str(e)
             break
         lack = {"paths": shown < whole[0], "sources": sources < whole[1]}
-        told = {"paths": "call paths", "sources": "source file"}
+        titles = {"paths": "call paths", "sources": "source file"}
         for what in ("paths", "sources"):
-            assert lack[what] == any(told[what] in sentence for sentence in pruned), (what, pruned)
+            assert lack[what] == any(titles[what] in sentence for sentence in pruned), (what, pruned)
         assert any("The timeline is" in sentence for sentence in pruned)
-        # what is more important lacks only where the less important lacks, too
+        # more important data is missing only if less important data is missing, too
         assert lack["paths"] or not lack["sources"]
         lacks.add((lack["paths"], lack["sources"]))
     assert lacks == {(False, False), (True, False), (True, True)}
@@ -218,7 +219,7 @@ def test_refusals_are_one_sentence(call, cwd, tmp_path):
 
 
 def test_names_cannot_leave_their_place(tmp_path):
-    """Names of programs and functions that look like HTML."""
+    """Names of programs and functions that contain HTML are escaped."""
     script = tmp_path / "<b>&'x.py"
     script.write_text("exec(compile('def f(): pass\\nf()', '</script><script>alert(1)</script>', 'exec'))\n")
     measure = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, script.name]
@@ -257,7 +258,7 @@ def test_a_terminal_sees_what_is_done(cwd, tmp_path):
     done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other)
     os.close(other)
     seen = b""
-    with contextlib.suppress(OSError):  # of a terminal whose other side is closed
+    with contextlib.suppress(OSError):  # reading a terminal fails when its other side is closed
         while part := os.read(main, 4096):
             seen += part
     os.close(main)
@@ -267,7 +268,7 @@ def test_a_terminal_sees_what_is_done(cwd, tmp_path):
     assert b"making" not in quiet.stdout + quiet.stderr
 
 
-# Ctrl-C while the trace is summed up, as often as progress is told
+# Ctrl-C at each progress report while the trace is indexed
 INTERRUPTED = """
 import signal, sys
 from spartito.cli.main import main
@@ -278,7 +279,7 @@ progress.with_bar = lambda title, work: work(lambda done, total: signal.raise_si
 sys.exit(main(["html", "fresh", "-o", "stopped.html"]))
 """
 
-# an answer that never comes, of a function in C that no signal ends: a lock that is taken twice
+# an answer that never comes, from a C function that no signal interrupts: it locks the same lock twice
 ENDLESS = """
 import ctypes, os, sys
 from spartito.cli.main import main

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito view` behind a real Jupyter server: jupyter-server-proxy finds the entry point and lets in whom Jupyter does."""
+"""`spartito view` behind a real Jupyter server: jupyter-server-proxy finds the entry point and admits the users that Jupyter
+admits."""
 
 import http.client
 import json
@@ -24,17 +25,18 @@ pytestmark = pytest.mark.skipif(not os.path.exists(os.path.join(built.STATIC, "a
 
 
 class Jupyter:
-    """In a directory with an experiment; nobody's own settings."""
+    """A Jupyter server in a directory with an experiment, without the user's settings."""
 
     def __init__(self, directory):
         runtime = directory / "runtime"
         own = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime", "HOME": "."}
         environment = {**os.environ, **{name: str(directory / place) for name, place in own.items()}, "JUPYTER_TOKEN": SECRET}
-        with socket.socket() as free:  # should it be taken until then, Jupyter takes another one and says so
+        # if another process takes the port first, Jupyter chooses another one and writes it to its file
+        with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         command = [sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"]
-        self.log = open(directory / "log", "wb")  # noqa: SIM115 - as long as the server
+        self.log = open(directory / "log", "wb")  # noqa: SIM115 - open as long as the server runs
         self.process = subprocess.Popen(command, cwd=directory, env=environment, stdout=self.log, stderr=self.log)
         self.port, until = 0, time.monotonic() + browser.PATIENCE
         while not self.listens():
@@ -44,7 +46,7 @@ class Jupyter:
                 self.port = json.loads(found[0].read_text())["port"]
 
     def listens(self):
-        """Its file may be there before."""
+        """Whether the server accepts connections; its runtime file may exist before."""
         with socket.socket() as s:
             return self.port and s.connect_ex(("127.0.0.1", self.port)) == 0
 
@@ -79,7 +81,7 @@ def jupyter(place):
     server.close()
 
 
-def test_who_is_let_in(jupyter, place):
+def test_admitted_users(jupyter, place):
     for path in ("/spartito/", "/spartito/app.js", "/spartito/data/facts"):
         status, where, body = jupyter.ask(path)
         assert status in (302, 403) and b"spartito" not in body.lower().replace(path.encode(), b""), (path, body[:200])
@@ -114,7 +116,7 @@ def test_a_page_below_jupyters_address(jupyter, tmp_path):
         )
         assert page.exceptions() == []
         page.call("Network.clearBrowserCookies")
-        ask = "window.spartito.store.source.get('tree', { limit: 3 }).then(() => 'told', (error) => error.message)"
+        ask = "window.spartito.store.source.get('tree', { limit: 3 }).then(() => 'answered', (error) => error.message)"
         assert "log in again" in page.evaluate(ask)
     finally:
         page.close()

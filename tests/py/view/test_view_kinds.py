@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer is given (spartito.view.kinds, Model.view): every number against what Model's reports say."""
+"""The viewer's answers (spartito.view.kinds, Model.view): every number equals that of the model's reports."""
 
 import json
 import math
@@ -101,14 +101,14 @@ def test_tree_has_the_numbers_of_the_report(recorded, selection):
         assert columns["visits"][i] == row["visits"] and columns["resumed"][i] == row["resumed"]
         assert close(columns["incl"][i], row["incl"]) and close(columns["excl"][i], row["excl"])
         label = columns["label"][i]
-        said = "" if label == NONE else meta["labels"][label]
-        assert said == ", ".join(f"{p['name']}={p['value']}" for p in row.get("parameters", ()))
+        expected = "" if label == NONE else meta["labels"][label]
+        assert expected == ", ".join(f"{p['name']}={p['value']}" for p in row.get("parameters", ()))
     assert {"n=3", "n=9"} == set(meta["labels"])
     assert close(sum(columns["excl"]), meta["total"])
 
 
 def below(columns):
-    """How many rows stand below each, itself among them."""
+    """For each row the number of rows below it, including itself."""
     n = [1] * len(columns["parent"])
     for i in range(len(n) - 1, -1, -1):
         if columns["parent"][i] != NONE:
@@ -117,7 +117,7 @@ def below(columns):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 40])
-def test_what_a_limit_leaves_out_is_told(recorded, limit):
+def test_omitted_rows_are_reported(recorded, limit):
     model = Model(recorded)
     whole, all_rows = view(model, "tree")
     meta, columns = view(model, "tree", limit=limit)
@@ -153,7 +153,7 @@ def test_tree_has_a_metric_on_demand(recorded, limit):
         if path != NONE:
             assert (incl[i], excl[i]) == (rows[path]["incl"], rows[path]["excl"])
     assert sum(excl) == sum(row["excl"] for row in rows.values())
-    # it decides on the order, and on what is left out
+    # inclusive time decides which rows are shown, and their order
     shown = [i for i, path in enumerate(columns["path"]) if path != NONE]
     siblings = {}
     for i in shown:
@@ -275,13 +275,13 @@ def test_balance_has_the_numbers_of_the_report(ranks, over):
     model = Model(ranks)
     meta, columns = view(model, "balance", over=over)
     names = view(model, "regions")[0]["names"]
-    said = model.balance(over=over)
-    assert meta["over"] == said["over"] and meta["units"] == said["units"]
+    reported = model.balance(over=over)
+    assert meta["over"] == reported["over"] and meta["units"] == reported["units"]
     found = {}
     for unit, region, incl, excl in zip(*(columns[c] for c in ("unit", "region", "incl", "excl"))):
         found.setdefault(names[region], {})[unit] = (incl, excl)
-    assert {row["name"] for row in said["rows"]} == set(found)
-    for row in said["rows"]:
+    assert {row["name"] for row in reported["rows"]} == set(found)
+    for row in reported["rows"]:
         for k, key in enumerate(("incl", "excl")):
             numbers = [found[row["name"]].get(u, (0, 0))[k] for u in range(len(meta["units"]))]
             assert close(max(numbers), row[key]["max"]) and close(min(numbers), row[key]["min"])
@@ -312,32 +312,32 @@ def test_balance_tells_fewer_regions_apart(ranks, recorded):
 def test_balance_of_a_range_is_what_flat_says_of_it(recorded):
     model = Model(recorded)
     meta, calls = view(model, "timeline", location=0, levels=1)
-    # on a busy machine much of the run lies before the first call
+    # on a busy machine the first call may begin late in the run
     end, first, last = meta["end"], min(calls["begin"]), max(calls["end"])
     part = {"begin": first + (last - first) * 0.3, "end": first + (last - first) * 0.9}
     meta, columns = view(model, "balance", over="threads", **part)
     assert set(meta["units"]) <= {0, 1} and 0 in meta["units"]
     whole_meta, whole = view(model, "balance", over="threads", begin=0.0, end=end)
-    # moments are whole ns
+    # times are rounded to ns
     outermost = sum(calls["calls"]) + sum(view(model, "timeline", location=1, levels=1)[1]["calls"])
     assert math.isclose(whole_meta["total"], view(model, "balance")[0]["total"], rel_tol=1e-6, abs_tol=1e-9 * outermost)
     assert meta["total"] < whole_meta["total"] and close(sum(whole["excl"]), whole_meta["total"])
     for unit in (0, 1):
         _, flat = view(model, "flat", location=unit, **part)
-        said = {r: n for r, *n in zip(*(flat[c] for c in ("region", "visits", "incl", "excl")))}
+        numbers = {r: n for r, *n in zip(*(flat[c] for c in ("region", "visits", "incl", "excl")))}
         rows = zip(*(columns[c] for c in ("unit", "region", "visits", "incl", "excl")))
         found = {r: n for u, r, *n in rows if meta["units"][u] == unit}
-        assert set(said) == set(found)
-        assert all(close(a, b) for r in said for a, b in zip(said[r], found[r]))
+        assert set(numbers) == set(found)
+        assert all(close(a, b) for r in numbers for a, b in zip(numbers[r], found[r]))
 
 
 def test_matrix_has_the_numbers_of_the_report(ranks):
     model = Model(ranks)
     meta, columns = view(model, "matrix")
-    said = model.messages()
+    reported = model.messages()
     keys = ("from", "to", "messages", "bytes", "received", "time")
-    assert [dict(zip(keys, row)) for row in zip(*(columns[key] for key in keys))] == said["rows"]["pair"]
-    assert meta == {key: said[key] for key in meta} and meta["messages"] == 8
+    assert [dict(zip(keys, row)) for row in zip(*(columns[key] for key in keys))] == reported["rows"]["pair"]
+    assert meta == {key: reported[key] for key in meta} and meta["messages"] == 8
 
     def pairs(**selection):
         _, columns = view(model, "matrix", **selection)
@@ -369,12 +369,12 @@ def test_source_is_of_functions_files_alone(recorded, tmp_path):
     assert [sources.readable(str(tmp_path / name), 500) for name in ("secret", "tool", "large.py")] == [False, True, False]
 
 
-def test_a_damaged_description_is_told(recorded, tmp_path):
+def test_a_damaged_description_is_reported(recorded, tmp_path):
     shutil.copytree(recorded, tmp_path / "x")
     (tmp_path / "x/experiment.json").write_text("{")
-    said, _ = payload.unpack(kinds.open_experiment(str(tmp_path / "x")).get("facts", {}))
-    assert any(text.startswith("experiment.json is damaged") for text in said["lost"])
-    assert any("damaged" in text for text in said["sentences"])
+    reported, _ = payload.unpack(kinds.open_experiment(str(tmp_path / "x")).get("facts", {}))
+    assert any(text.startswith("experiment.json is damaged") for text in reported["lost"])
+    assert any("damaged" in text for text in reported["sentences"])
     whole, _ = payload.unpack(kinds.open_experiment(str(recorded)).get("facts", {}))
     assert not any("damaged" in text for text in (*whole["lost"], *whole["sentences"]))
 
@@ -422,9 +422,9 @@ def test_two_runs_are_compared(recorded, tmp_path):
     assert set(seen) == set(now) | set(before) and len(seen) == len(set(seen))
     _, few = view(experiment.model, "tree", limit=5)
     assert close(sum(few["excl"]), meta["total"]) and close(sum(few["base_excl"]), meta["base_total"])
-    said, _ = payload.unpack(experiment.get("compare", {}))
-    assert said["base"]["title"] == "program.py 'with words'" and said["sentences"][0].startswith("This run took ")
-    assert any("is now" in text for text in said["sentences"]) and any("alone" in text for text in said["sentences"])
+    reported, _ = payload.unpack(experiment.get("compare", {}))
+    assert reported["base"]["title"] == "program.py 'with words'" and reported["sentences"][0].startswith("This run took ")
+    assert any("is now" in text for text in reported["sentences"]) and any("alone" in text for text in reported["sentences"])
     assert payload.unpack(experiment.get("facts", {}))[0]["has"]["compare"] is True
     _, selected = view(experiment.model, "flat", location=1)
     _, helper = view(there, "flat", location=1)
@@ -435,7 +435,7 @@ def test_two_runs_are_compared(recorded, tmp_path):
 
 
 def test_compensated(recorded):
-    """All that is summed up from calls is the model's from which measuring is taken out; the facts tell it."""
+    """With compensation, all sums over calls are those of the compensated model, and the facts report it."""
     experiment, model = kinds.open_experiment(str(recorded), compensate=True), Model(recorded, compensate=True)
     plain = kinds.open_experiment(str(recorded))
     for kind, asked in (("flat", {}), ("tree", {"limit": "1000"}), ("balance", {}), ("flat", {"begin": "0.0", "end": "1.0"})):
@@ -461,10 +461,10 @@ def test_both_runs_are_compensated(recorded, tmp_path):
     for key, directory in (("excl", tmp_path / "y"), ("base_excl", recorded)):
         times = {row["name"]: row["excl"] for row in Model(directory, compensate=True).flat()}
         assert all(close(time, times.get(names[region], 0)) for region, time in zip(flat["region"], flat[key]))
-    said, _ = payload.unpack(experiment.get("compare", {}))
-    assert said["base"]["directory"] == str(recorded) and said["base"]["start"] == Model(recorded).info()["begin"]
-    assert "this run with --c-calls" in said["unlike"][0] and said["headline"] == "not recorded alike"
-    assert said["costs"][0].startswith("Measuring took about ") and said["costs"][0].endswith("taken out of the times.")
+    reported, _ = payload.unpack(experiment.get("compare", {}))
+    assert reported["base"]["directory"] == str(recorded) and reported["base"]["start"] == Model(recorded).info()["begin"]
+    assert "this run with --c-calls" in reported["unlike"][0] and reported["headline"] == "not recorded alike"
+    assert reported["costs"][0].startswith("Measuring took about ") and reported["costs"][0].endswith("taken out of the times.")
 
 
 def test_many_threads_ask_at_once(recorded):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics within a range of time, and as curves: what Model.view() says of them against the reports of the whole run and against
-each other."""
+"""Metrics within a range of time, and as curves: Model.view() agrees with the reports of the whole run, and its parts with each
+other."""
 
 import bisect
 import math
@@ -61,7 +61,7 @@ def view(model, kind, **parameters):
 
 
 def length(model):
-    """To the last nanosecond, which the difference of two dates is not."""
+    """Length of the run, exact to 1 ns. The difference of two dates is not as exact."""
     return view(model, "timeline", location=0)[0]["end"]
 
 
@@ -110,7 +110,7 @@ def test_functions_have_what_their_paths_have(model):
         assert sum(own for path, (_, own) in paths.items() if regions[path] == region) == pytest.approx(excl, abs=1e-6)
 
 
-def test_what_is_not_in_the_trace_is_said(model):
+def test_data_missing_in_the_trace_is_reported(model):
     meta, columns = view(model, "flat", begin=0.0)
     assert set(meta["unranged"]) == {"io_bytes_read", "io_bytes_written"}
     assert not any("io_bytes" in name for name in columns) and "metric:ru_minflt:excl" in columns
@@ -127,7 +127,7 @@ def test_what_is_not_in_the_trace_is_said(model):
 
 
 def curves(model, **asked):
-    """(location, index of the metric) to rows."""
+    """{(location, index of the metric): rows}"""
     columns = view(model, "metrics", **asked)[1]
     found = {}
     for location, metric, *row in zip(*(columns[name] for name in ("location", "metric", "at", "value", "low", "high", "mean"))):
@@ -150,7 +150,7 @@ def test_curves_go_on_and_end_at_what_was_counted(model):
             before, was = rows[i - 1][:2]
             assert at > before and value >= was and mean == pytest.approx((value - was) / (at - before))
             assert low <= mean * (1 + 1e-9) and mean <= high * (1 + 1e-9)
-    # what grew in functions did so between the first and the last reading
+    # growth within functions happened between the first and the last reading
     for location in (0, 1):
         grown = sum(excl for _, excl in of_regions(model, "ru_minflt", location=location).values())
         assert grown <= found[location, names.index("ru_minflt")][-1][1]
@@ -159,7 +159,7 @@ def test_curves_go_on_and_end_at_what_was_counted(model):
 def test_a_part_of_a_curve_is_as_the_whole(model):
     metric = [m["name"] for m in model.info()["metrics"]].index("ru_utime")
     fine = curves(model, pixels=16384, name="ru_utime", location=0)[0, metric]
-    # a hundredth of the run has no point at all where another program had the processor meanwhile
+    # a hundredth of the run may have no point if another program had the processor then
     first = len(fine) // 3
     begin, end = ((fine[i][0] + fine[i + 1][0]) / 2 for i in (first, first + len(fine) // 100 + 2))
     part = curves(model, pixels=164, name="ru_utime", location=0, begin=begin, end=end)[0, metric]
@@ -190,7 +190,7 @@ def test_the_sum_is_that_of_all_threads(model, name):
     assert {key: len(rows) for key, rows in curves(model, over="sum", pixels=8, **asked).items()} == {(NONE, metric): 9}
     rows = curves(model, over="sum", pixels=8, **asked)[NONE, metric]
     edges = [asked["begin"] + (asked["end"] - asked["begin"]) * i / 8 for i in range(9)]
-    # the sum knows a reading in a pixel only
+    # the sum over locations has one reading for each pixel only
     slack = 2 * max(row[4] for one in alone for row in one[1:]) * (edges[1] - edges[0]) + 1
     for (at, value, *_), edge in zip(rows, edges):
         assert at == pytest.approx(edge)
@@ -216,17 +216,17 @@ def test_the_cost_of_measuring_is_taken_out_of_ranges_too(recorded, selection):
         key = "path" if kind == "tree" else "region"
         whole, part = (view(model, kind, **span, **selection)[1] for span in ({}, {"begin": 0.0, "end": length(model)}))
         where = {one: i for i, one in enumerate(part[key])}
-        # what has lost all its time is no row of a part; the times of a trace are whole nanoseconds, in each visit, of it and of
-        # what it calls: what that leaves adds up as the steps of a random walk
+        # A row whose compensated time is zero is missing in a range. Trace times are whole nanoseconds, for each visit and its
+        # callees: the rounding errors add up like a random walk.
         walk = 6e-9 * math.sqrt(sum(whole["visits"]) + sum(whole.get("resumed", [0])))
         for i, one in enumerate(whole[key]):
             slack = 2e-8 + 1e-9 * whole["visits"][i]
             for name in numbers:
                 found = part[name][where[one]] if one in where else 0.0
-                # a deviation is the root of the difference of two squares
+                # the standard deviation is the root of a difference of two squares
                 near = slack + (walk if name in ("incl", "excl") else 1e-7 * whole["max"][i] if name == "std" else 0)
                 assert found == pytest.approx(whole[name][i], rel=1e-3, abs=near), (kind, name)
-    # on a busy machine there may be no call for most of the time
+    # on a busy machine most of the time may pass without a call
     calls = sorted(view(model, "timeline", location=selection.get("location", 0))[1]["begin"])
     span = {"begin": calls[len(calls) // 5], "end": calls[len(calls) * 4 // 5]}
     (less, a), (more, b) = (view(one, "flat", **span, **selection) for one in (model, plain))

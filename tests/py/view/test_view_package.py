@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page in packages: an sdist has it built, and what installs from there needs no node."""
+"""The viewer's page in packages: an sdist contains the built page, and an installation from it needs no node."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """What an sdist holds."""
+    """The unpacked sdist."""
     folder = tmp_path_factory.mktemp("sdist")
     subprocess.run([sys.executable, "-c", SDIST, str(folder)], cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.DEVNULL)
     (archive,) = folder.glob("*.tar.gz")
@@ -36,7 +36,7 @@ def sources(tmp_path_factory):
 
 
 def setup(sources, *options):
-    """meson on a machine with a node that is too old."""
+    """Runs meson setup on a machine whose node is too old."""
     machine, node = sources.parent / "machine.ini", sources.parent / "node"
     node.write_text("#!/bin/sh\necho v12.22.9\n")
     node.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The server of `spartito view`, asked by friends and by others: what it answers, whom it refuses, and that nobody stalls it."""
+"""The server of `spartito view`: its answers, the requests it refuses, and that slow or hostile clients do not stall others."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ TOKEN = "t" * 43
 
 
 class Fake:
-    """An experiment that says what it was asked for, and waits where a test wants it to."""
+    """An experiment that records each question, and blocks its answer until a test releases it."""
 
     def __init__(self):
         self.asked = []
@@ -65,7 +65,7 @@ class Running:
         assert not self.thread.is_alive()
 
     def ask(self, path="", method="GET", host=None, **headers):
-        """(status, headers, body) of TOKEN/path."""
+        """(status, headers, body) of the answer to /TOKEN/path."""
         return self.raw(f"/{TOKEN}/{path}", method, host, **headers)
 
     def raw(self, target, method="GET", host=None, **headers):
@@ -80,7 +80,7 @@ class Running:
             return r.status, dict(r.getheaders()), r.read()
 
     def bytes(self, data):
-        """All that comes back for these bytes, until the other side closes."""
+        """All bytes that the server sends in answer to these, until it closes the connection."""
         with socket.create_connection(("127.0.0.1", self.port), 100) as s:
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
@@ -92,7 +92,7 @@ class Running:
 
 @pytest.fixture(scope="module", autouse=True)
 def _static(tmp_path_factory):
-    """A page of the tests' own, so that they need no node."""
+    """A page made by the test, so that no node is needed."""
     folder = tmp_path_factory.mktemp("static")
     (folder / "app.js").write_text("script")
     (folder / "more.js").write_text("second")
@@ -107,7 +107,7 @@ PATIENCE = ("TIMEOUT_IDLE", "TIMEOUT_HEAD", "TIMEOUT_WRITE")
 
 @pytest.fixture
 def running(monkeypatch):
-    for patience in PATIENCE:  # who asks may be slow on a busy machine
+    for patience in PATIENCE:  # clients may be slow on a busy machine
         monkeypatch.setattr(server, patience, float("inf"))
     r = Running()
     yield r
@@ -161,7 +161,7 @@ def test_what_cannot_be_answered_is_a_sentence(running, capfd):
         f"/?{TOKEN}/",
     ],
 )
-def test_without_the_token_nothing_is_told(running, path):
+def test_without_the_token_nothing_is_answered(running, path):
     status, headers, body = running.raw(path)
     assert status == 403 and body.decode().strip() == server.DENIED and TOKEN not in str(headers)
 
@@ -210,7 +210,7 @@ def test_tricks_with_paths(running, path):
     ],
 )
 def test_a_name_that_leads_here_from_elsewhere(running, host):
-    """DNS rebinding: the page of another site asks for its own name, which now leads to this machine."""
+    """DNS rebinding: the page of another site requests its own host name, which now resolves to this machine."""
     assert running.ask("data/facts", host=host.format(port=running.port))[0] == 403
 
 
@@ -275,7 +275,7 @@ HOST = b"Host: 127.0.0.1:%d\r\n"
         (403, b"GET /x HTTP/1.1\r\n\r\n"),
     ],
 )
-def test_no_request_of_ours(running, status, head):
+def test_requests_that_the_page_does_not_send(running, status, head):
     answer = running.bytes(head.replace(b"%s", HOST % running.port))
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer
     assert b"Connection: close" in answer or status == 403
@@ -294,14 +294,14 @@ def test_slow_questions_are_asked_once_and_stall_nobody(running):
     for t in threads:
         t.start()
     assert running.fake.begun.acquire(timeout=100)
-    assert running.ask("data/tree")[0] == 200  # while the slow one is under way
+    assert running.ask("data/tree")[0] == 200  # while the slow answer is outstanding
     running.fake.gate.set()
     for t in threads:
         t.join(100)
     assert [a[0] for a in answers] == [200] * 10 and running.fake.asked.count(("slow", {"limit": "1"})) == 1
 
 
-def test_who_goes_away_takes_the_answer_from_nobody(running):
+def test_a_client_that_leaves_takes_the_answer_from_nobody(running):
     with socket.create_connection(("127.0.0.1", running.port), 100) as s:
         s.sendall(b"GET /%s/data/slow HTTP/1.1\r\n%s\r\n" % (TOKEN.encode(), HOST % running.port))
         assert running.fake.begun.acquire(timeout=100)
@@ -342,7 +342,7 @@ def test_what_a_page_no_longer_wants_is_not_done(running):
     for thread in busy:
         thread.join(100)
     assert ("tree", {"n": "2"}) in fake.asked and ("tree", {"n": "1"}) not in fake.asked
-    assert running.ask("data/tree?n=1")[0] == 200  # who asks again gets it
+    assert running.ask("data/tree?n=1")[0] == 200  # a repeated question is answered
 
 
 def test_idle_slow_and_deaf_connections_stall_nobody(running):
@@ -350,20 +350,20 @@ def test_idle_slow_and_deaf_connections_stall_nobody(running):
         for i in range(300):
             s = stack.enter_context(socket.create_connection(("127.0.0.1", running.port), 100))
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            if i % 3 == 1:  # a request that does not come to its end
+            if i % 3 == 1:  # an incomplete request
                 s.sendall(b"GET /")
-            if i % 3 == 2:  # an answer that nobody takes
+            if i % 3 == 2:  # a client that does not read its answer
                 s.sendall(b"GET /%s/data/large HTTP/1.1\r\n%s\r\n" % (TOKEN.encode(), HOST % running.port))
         for _ in range(20):
             assert running.ask("data/tree")[0] == 200
 
 
-def test_who_does_nothing_is_shown_out(running, monkeypatch):
+def test_idle_connections_are_closed(running, monkeypatch):
     for patience, begin in (("TIMEOUT_HEAD", b"GET /x HTTP/1.1\r\n"), ("TIMEOUT_IDLE", b"")):
         monkeypatch.setattr(server, patience, 0.0)
         with socket.create_connection(("127.0.0.1", running.port), 100) as s:
             if begin:
-                s.sendall(begin)  # all at once: before it there is no patience to lose
+                s.sendall(begin)  # sent at once: the time limit of the head begins with its first byte
             with contextlib.suppress(ConnectionResetError):
                 assert s.recv(1) == b""
 
@@ -380,7 +380,7 @@ def test_a_full_table_makes_room(running, monkeypatch):
 
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 MANY = 10_000 if HARD == resource.RLIM_INFINITY else min(10_000, HARD - 200)
-# in a process of its own: each end of a connection takes a descriptor
+# in a separate process: each end of a connection needs a descriptor
 CLIENTS = """
 import asyncio, resource, sys
 n, port, request = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].encode()
@@ -404,7 +404,7 @@ print(sum(asyncio.run(everyone())))
 
 
 def test_ten_thousand_requests_at_once(running):
-    """All have asked before the first one gets its answer."""
+    """All clients have sent their request before the first answer is given."""
     request = f"GET /{TOKEN}/data/slow HTTP/1.1\r\nHost: 127.0.0.1:{running.port}\r\nConnection: close\r\n\r\n"
     words = [sys.executable, "-c", CLIENTS, str(MANY), str(running.port), request]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as clients:
@@ -425,7 +425,7 @@ def test_a_port_that_is_taken():
 
 def test_only_the_loopback_interface(running):
     assert running.server.listening.getsockname()[0] == "127.0.0.1"
-    # each server has a token of its own
+    # each server has another token
     tokens = {server.Server(Fake()).token for _ in range(50)}
     assert len(tokens) == 50 and min(map(len, tokens)) >= 43
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a time line is given (kinds timeline and overview of Model.view), held against the numbers of the profile."""
+"""Answers for the timeline (kinds timeline and overview of Model.view) agree with the numbers of the profile."""
 
 import math
 import shutil
@@ -73,7 +73,7 @@ def test_a_call_that_is_wide_enough_is_itself(recorded):
     names = view(model, "regions")[0]["names"]
     work = names.index("__main__:work")
     first, last, mine = 0.0, view(model, "timeline", location=0)[0]["end"], []
-    while not mine:  # on a busy machine it may be a small part of the run
+    while not mine:  # on a busy machine the calls may cover a small part of the run
         whole = view(model, "timeline", location=0, begin=first, end=last, pixels=10000)[1]
         mine = [i for i, r in enumerate(whole["region"]) if r == work and whole["calls"][i] == 1]
         middle = (first + last) / 2
@@ -99,7 +99,7 @@ def test_overview_has_the_region_that_ran_longest(recorded):
         for region, excl in zip(tree["region"], tree["excl"]):
             own[region] += excl
         most = max(own.values())
-        # each time of a trace is cut to whole ns: what that leaves between two of them adds up as the steps of a random walk
+        # trace times are truncated to whole ns: the differences add up like a random walk
         cut = 2e-9 * math.sqrt(one["events"][location])
         assert math.isclose(own[one["region"][location]], most, rel_tol=1e-6, abs_tol=cut)
         assert math.isclose(one["share"][location] * (meta["end"] - meta["begin"]), most, rel_tol=1e-6, abs_tol=cut)
@@ -184,7 +184,7 @@ def test_parts_of_the_run_add_up_to_it(recorded):
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
-    """What older recorders wrote: all ranks of a program of MPI, and a process with something of everything."""
+    """Models of traces written by older recorders: all ranks of an MPI program, and one process with all kinds of events."""
     found = []
     for pattern in ("v3-mpi-*.raw", "v2-trace.raw"):
         place = tmp_path_factory.mktemp("kept")
@@ -204,8 +204,8 @@ def test_messages_are_those_of_the_matrix(kept):
     for a, b, n in zip(rows["from"], rows["to"], rows["bytes"]):
         pairs[of[a], of[b]] += 1
         size[of[a], of[b]] += n
-    told = {(a, b): (n, s) for a, b, n, s in zip(matrix["from"], matrix["to"], matrix["messages"], matrix["bytes"])}
-    assert told and {pair: (n, size[pair]) for pair, n in pairs.items()} == told
+    reported = {(a, b): (n, s) for a, b, n, s in zip(matrix["from"], matrix["to"], matrix["messages"], matrix["bytes"])}
+    assert reported and {pair: (n, size[pair]) for pair, n in pairs.items()} == reported
     assert list(rows["sent"]) == sorted(rows["sent"]) and meta["hidden"] == 0
     assert all(c < len(meta["comms"]) for c in rows["comm"])
     whole = list(zip(rows["sent"], rows["received"], rows["from"], rows["to"]))
@@ -239,14 +239,14 @@ def test_markers_and_counters(kept):
 
 def test_questions_that_cannot_be_answered(recorded):
     asked = kinds.Experiment(Model(recorded), str(recorded))
-    for kind, given, said in (
+    for kind, given, message in (
         ("timeline", {}, "location is missing"),
         ("timeline", {"location": "0", "pixels": "20000"}, "more than 16384"),
         ("overview", {"rows": "5"}, "rows cannot be 5"),
         ("overview", {"rows": "3-1"}, "rows cannot be 3-1"),
         ("overview", {"levels": "3"}, "takes no levels"),
     ):
-        with pytest.raises(Exception, match=said):
+        with pytest.raises(Exception, match=message):
             asked.get(kind, given)
 
 
@@ -279,7 +279,7 @@ def test_steps_of_tasks(tmp_path):
             ran = sum((columns["end"][i] - columns["begin"][i]) * columns["busy"][i] for i in rows)
             assert ran == pytest.approx(task["running"], rel=1e-4, abs=1e-7)
             assert all(columns["end"][i] <= columns["begin"][i + 1] for i in rows[:-1])
-    # a part of the time has what touches it, at full length
+    # a range contains all steps that overlap it, with their full length
     _, all_of_it = payload.unpack(model.view("steps", pixels=16384))
     middle = all_of_it["begin"][len(all_of_it["begin"]) // 2]
     _, part = payload.unpack(model.view("steps", begin=middle, end=middle + 1e-9, pixels=1, process=0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`spartito view` as a person starts it: what it prints, how it ends, the browser it opens, and each refusal in one sentence."""
+"""`spartito view` on the command line: what it prints, how it ends, the browser it opens, and one message for each refusal."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from spartito.analysis import Model
 from spartito.view import jupyter, opening, payload
 from test_faults_input import one_line
 
-open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open  # whatever proxy the machine has
+open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open  # ignores any proxy configured on the machine
 PROGRAM = "def inner(): pass\ndef outer():\n    for _ in range(7): inner()\nouter()\n"
 
 
@@ -33,7 +33,7 @@ OF_A_SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "SSH_CONNECTION", "SSH_C
 
 
 class Viewing:
-    """`spartito view`, until it has said where."""
+    """`spartito view`, started and waited for until it has printed its URL."""
 
     def __init__(self, spartito, *words, **environment):
         quiet = {k: v for k, v in os.environ.items() if k not in OF_A_SCREEN}
@@ -51,9 +51,9 @@ class Viewing:
             return answer.read()
 
     def end(self, number=signal.SIGINT):
-        """(status, rest of what it printed, what it complained)"""
+        """Sends a signal; returns (status, rest of stdout, stderr)."""
         self.process.send_signal(number)
-        out, err = self.process.stdout.read(), self.process.stderr.read()  # communicate() forgets what readline() read ahead
+        out, err = self.process.stdout.read(), self.process.stderr.read()  # communicate() would lose what readline() has buffered
         return self.process.wait(timeout=100), out, err
 
 
@@ -108,7 +108,7 @@ def test_compensated(spartito, experiment):
 
 
 def test_ctrl_c_waits_for_no_answer(spartito, experiment):
-    """A connection that stays open, and a request that is not complete."""
+    """Ctrl-C ends the server although a connection is open with an incomplete request."""
     viewing = Viewing(spartito, "--no-browser", experiment)
     with socket.create_connection(("127.0.0.1", int(viewing.url.split(":")[2].split("/")[0]))) as s:
         s.sendall(b"GET /")
@@ -116,7 +116,8 @@ def test_ctrl_c_waits_for_no_answer(spartito, experiment):
 
 
 def test_the_browser_learns_the_address_from_a_file_of_the_user(spartito, experiment, tmp_path):
-    """Every user of the machine can see with which words a program was started."""
+    """The browser gets the address in a file only the user can read: any user of the machine can read the command line of a
+    process."""
     note, pipe = tmp_path / "note", tmp_path / "pipe"
     os.mkfifo(pipe)
     browser = tmp_path / "browser"
@@ -137,7 +138,7 @@ def test_the_browser_learns_the_address_from_a_file_of_the_user(spartito, experi
 def test_another_user_of_the_machine_does_not_learn_the_token(spartito, experiment, tmp_path):
     pipe, browser = tmp_path / "pipe", tmp_path / "browser"
     os.mkfifo(pipe)
-    browser.write_text(f'#!/bin/sh\necho "$1" > {pipe}\ncat {pipe}\n')  # and stays, so that its words can be seen
+    browser.write_text(f'#!/bin/sh\necho "$1" > {pipe}\ncat {pipe}\n')  # keeps running, so that its command line can be read
     browser.chmod(0o755)
     with tempfile.TemporaryDirectory() as runtime:
         os.chmod(runtime, 0o755)
@@ -145,7 +146,7 @@ def test_another_user_of_the_machine_does_not_learn_the_token(spartito, experime
         door, token = pipe.read_text().strip(), viewing.url.split("/")[3]
         look = f"ls -lR {runtime}; cat {door} /proc/[0-9]*/cmdline /proc/[0-9]*/environ"
         seen = subprocess.run(["/bin/sh", "-c", look], user=65534, group=65534, extra_groups=[], capture_output=True, cwd="/")
-        assert b"spartito" in seen.stdout and b"view" in seen.stdout  # the command line is there for all to see
+        assert b"spartito" in seen.stdout and b"view" in seen.stdout  # the command line is readable
         assert token.encode() not in seen.stdout and token in Path(door).read_text()
         pipe.write_text("on\n")
         assert viewing.end()[0] == 0
@@ -237,7 +238,8 @@ def test_an_experiment_that_is_still_being_written(spartito, tmp_path):
 
 
 def test_the_entry_for_jupyter(spartito, experiment, tmp_path, monkeypatch):
-    """As jupyter-server-proxy uses it: one process, the token in its environment, each path mapped to one below the token."""
+    """The entry point used as by jupyter-server-proxy: one process, the token in its environment, and each path mapped to one below
+    the token."""
     monkeypatch.chdir(experiment.parent)
     entry = jupyter.setup()
     command = [word.format(port=0) for word in entry["command"]()]

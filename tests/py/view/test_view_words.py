@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sentences of the first screen: each true of the numbers, and none where there is nothing to say."""
+"""The sentences of the summary: each is true for the numbers, and without a finding there is no sentence."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ def row(name, excl, incl=None, visits=1, kind="python", file="", line=0, **more)
     return {**keys, "kind": kind, "file": file, "line": line, **more}
 
 
-class Told:
+class FixedModel:
     """A model of given numbers."""
 
     def __init__(self, tree=(), lines=(), mpi=()):
@@ -54,13 +54,13 @@ def experiment(busy, mpi=None, processes=1, ranks=False, visits=10):
     }
 
 
-def said(info, rows, model=None, cost=0.0):
-    return [s.text for s in words.sentences(model or Told(), info, list(enumerate(rows, 1)), cost)]
+def sentences_of(info, rows, model=None, cost=0.0):
+    return [s.text for s in words.sentences(model or FixedModel(), info, list(enumerate(rows, 1)), cost)]
 
 
 def test_one_function_takes_the_time():
     rows = [row("solver:step", 1.984, visits=1200, file="/x/solver.py", line=41), row("solver:halo", 0.5), row("solver:rest", 0.1)]
-    assert said(experiment([3.2]), rows) == [
+    assert sentences_of(experiment([3.2]), rows) == [
         "62 % of 3.200 s is spent in solver:step (solver.py:41) itself, in 1,200 calls.",
         "Next by exclusive time: solver:halo (16 %).",
     ]
@@ -68,7 +68,7 @@ def test_one_function_takes_the_time():
 
 def test_a_sentence_begins_with_a_capital():
     tree = [row("m:main", 0.0, 1.0, parent=0, path=1), row("m:solve", 0.1, 0.999, parent=1, path=2)]
-    text = said(experiment([1.0]), [row("m:step", 0.999)], Told(tree))
+    text = sentences_of(experiment([1.0]), [row("m:step", 0.999)], FixedModel(tree))
     assert text[0].startswith("Over 99 % of 1.000 s ") and text[1].startswith("Over 99 % passes through m:main > m:solve")
 
 
@@ -78,76 +78,77 @@ def test_what_a_notebook_does_for_a_cell_is_no_part_of_it():
     solve = row("In[2]:solve", 0.05, 0.27, file="In[2]", line=1, parent=2, path=3)
     step, shown = row("In[2]:step", 0.25, file="In[2]", line=4), row("display", 0.6, kind="user", file="In[3]", line=2)
     rows = [shown, step, cell, solve]
-    # of the 0.3 s that are left; what everything in a cell passes through says nothing
-    text = said(experiment([1.0]), rows, Told([cell, module]))
+    # of the remaining 0.3 s; a function that all time of a cell passes through is not mentioned
+    text = sentences_of(experiment([1.0]), rows, FixedModel([cell, module]))
     assert text == [
         "83 % of 300.0 ms is spent in In[2]:step (In[2]:4) itself, in 1 call.",
         "Next by exclusive time: In[2]:solve (17 %).",
     ]
-    text = said(experiment([1.0]), rows, Told([cell, module, solve]))
+    text = sentences_of(experiment([1.0]), rows, FixedModel([cell, module, solve]))
     assert text[-1] == "90 % passes through In[3] > In[3]:<module> > In[2]:solve (In[2]:1)."
 
 
 def test_no_function_stands_out():
-    text = said(experiment([10.0]), [row("a:f", 0.4, file="<string>", line=3), row("a:g", 0.3)])
+    text = sentences_of(experiment([10.0]), [row("a:f", 0.4, file="<string>", line=3), row("a:g", 0.3)])
     assert text == ["No function stands out: the largest exclusive time is 4.0 % of 10.00 s, in a:f."]
 
 
 def test_waiting_is_called_so():
     sleep = "time:<built-in method time.sleep>"
-    text = said(experiment([1.0]), [row(sleep, 0.9, kind="c")])
+    text = sentences_of(experiment([1.0]), [row(sleep, 0.9, kind="c")])
     assert text == [f"90 % of 1.000 s is spent waiting in {sleep}, in 1 call."]
-    assert "waiting in threading:Condition.wait," in said(experiment([1.0]), [row("threading:Condition.wait", 0.9)])[0]
-    assert "waiting" not in said(experiment([1.0]), [row("mine:Condition.wait", 0.9)])[0]
+    assert "waiting in threading:Condition.wait," in sentences_of(experiment([1.0]), [row("threading:Condition.wait", 0.9)])[0]
+    assert "waiting" not in sentences_of(experiment([1.0]), [row("mine:Condition.wait", 0.9)])[0]
 
 
 def test_code_outside_of_functions():
     rows = [row("__main__:<module>", 0.5, file="/x/prog.py", line=1)]
-    assert said(experiment([1.0]), rows) == ["50 % of 1.000 s is spent in prog.py outside of functions (__main__:<module>)."]
+    expected = "50 % of 1.000 s is spent in prog.py outside of functions (__main__:<module>)."
+    assert sentences_of(experiment([1.0]), rows) == [expected]
 
 
-def test_the_way_is_told_where_it_says_more():
+def test_the_call_path_is_named_where_it_adds_information():
     tree = [
         row("m:main", 0.0, 1.0, parent=0, path=1),
         row("m:solve", 0.1, 0.9, parent=1, path=2, file="/x/m.py", line=7),
     ]
     rows = [row("m:step", 0.4), row("m:halo", 0.35)]
     text = "90 % passes through m:main > m:solve (m.py:7)."
-    assert text in said(experiment([1.0]), rows, Told(tree))
-    assert text not in said(experiment([1.0]), [row("m:solve", 0.9)], Told(tree))
-    assert not any("passes" in s for s in said(experiment([1.0]), rows, Told(tree[:1])))
+    assert text in sentences_of(experiment([1.0]), rows, FixedModel(tree))
+    assert text not in sentences_of(experiment([1.0]), [row("m:solve", 0.9)], FixedModel(tree))
+    assert not any("passes" in s for s in sentences_of(experiment([1.0]), rows, FixedModel(tree[:1])))
 
 
 def test_ranks_and_what_they_wait_in():
     info = experiment([4.0, 4.0], [0.4, 1.6], processes=2, ranks=True)
-    text = said(info, [row("m:step", 6.0)], Told(mpi=[row("MPI_Recv", 1.5, kind="mpi")]))
+    text = sentences_of(info, [row("m:step", 6.0)], FixedModel(mpi=[row("MPI_Recv", 1.5, kind="mpi")]))
     assert text[0].startswith("75 % of the 8.000 s of all 2 ranks together is spent in m:step itself")
     assert text[1:] == [
         "MPI takes 25 % of the time of all ranks together.",
         "The rank with the largest share of MPI is rank 1: 40 % of its time, 38 % in MPI_Recv alone.",
         "Rank 0 is the busiest of 2 ranks outside of MPI: 3.600 s, the mean is 3.000 s.",
     ]
-    assert said(experiment([4.0, 4.0], [0.0, 0.1], 2, True), [])[0] == "MPI takes 1.2 % of the time."
+    assert sentences_of(experiment([4.0, 4.0], [0.0, 0.1], 2, True), [])[0] == "MPI takes 1.2 % of the time."
 
 
 def test_even_and_uneven_work():
     even = "The work is even over 2 {}: the busiest has {} % more than the mean."
-    assert said(experiment([1.0, 1.04]), [])[-1] == even.format("threads", "2.0")
-    assert said(experiment([1.0, 1.0], processes=2), [])[-1] == even.format("processes", "0")
-    assert said(experiment([3.0, 1.0]), [])[-1] == "Thread t0 is the busiest of 2 threads: 3.000 s, the mean is 2.000 s."
-    assert said(experiment([1.0]), []) == []
+    assert sentences_of(experiment([1.0, 1.04]), [])[-1] == even.format("threads", "2.0")
+    assert sentences_of(experiment([1.0, 1.0], processes=2), [])[-1] == even.format("processes", "0")
+    assert sentences_of(experiment([3.0, 1.0]), [])[-1] == "Thread t0 is the busiest of 2 threads: 3.000 s, the mean is 2.000 s."
+    assert sentences_of(experiment([1.0]), []) == []
 
 
 def test_lines_alone_speak_for_themselves():
     lines = [{"name": "m:f", "excl": 1.5, "callees": 0.5, "lines": [(3, 10, 0.1, 0.0), (4, 10, 1.2, 0.3)]}]
-    assert said(experiment([2.0], visits=0), [row("m:f", 2.0)], Told(lines=lines)) == [
+    assert sentences_of(experiment([2.0], visits=0), [row("m:f", 2.0)], FixedModel(lines=lines)) == [
         "The longest line is 4 of m:f: 75 % of that function's 2.000 s."
     ]
 
 
 def test_nothing_off_and_costly():
-    assert said(experiment([], visits=0), []) == ["Nothing was recorded: no function was called while recording was on."]
-    text = said(experiment([1.0]), [row("off", 0.6, kind="off"), row("m:f", 0.3)], cost=0.25)
+    assert sentences_of(experiment([], visits=0), []) == ["Nothing was recorded: no function was called while recording was on."]
+    text = sentences_of(experiment([1.0]), [row("off", 0.6, kind="off"), row("m:f", 0.3)], cost=0.25)
     assert text[0].startswith("30 % of 1.000 s is spent in m:f")
     assert text[1:] == [
         "For 60 % of the time recording was off.",
@@ -171,7 +172,7 @@ def test_shares_never_say_all_or_nothing(part, text):
     assert words.share(part, 1.0) == text
 
 
-def test_damage_is_told_once(tmp_path):
+def test_damage_is_reported_once(tmp_path):
     (tmp_path / "raw").mkdir()
     whole = (ROOT / "tests/old-raw/v3-mpi-0.raw").read_bytes()
     (tmp_path / "raw" / "good.raw").write_bytes(whole)
@@ -220,7 +221,7 @@ until_asleep(*threads)
 """
 
 
-def test_a_deadlock_is_said_first(spartito, tmp_path):
+def test_a_deadlock_is_reported_first(spartito, tmp_path):
     waits = waiting.recorded(spartito, tmp_path, DEADLOCK)[0]
     sentences = facts.facts(waits, str(tmp_path / "x"), {})["sentences"]
     assert sentences[0] == "Deadlock at the end: 2 threads wait for each other."
@@ -238,8 +239,8 @@ def test_of_waits_the_longest(spartito, tmp_path):
     text = waiting.HELD.replace("KIND", "Lock")
     model = waiting.recorded(spartito, tmp_path, text)[0]
     sentences = facts.facts(model, str(tmp_path / "x"), {})["sentences"]
-    (said_of,) = [text for text in sentences if text.startswith("Threads waited ")]
-    assert re.search(r" in total, \d+\.\d+ \w+ of it for .+\.$", said_of)
+    (sentence,) = [text for text in sentences if text.startswith("Threads waited ")]
+    assert re.search(r" in total, \d+\.\d+ \w+ of it for .+\.$", sentence)
     found, times = model.locks(), Counter()
     for wait in found["waits"]:
         if wait["kind"] != "sleep":
@@ -247,6 +248,6 @@ def test_of_waits_the_longest(spartito, tmp_path):
     names = locktable.Names(found, model.info())
     (lock,) = (i for i in times if i is not None and names.of_lock(i).endswith(f"program.py:{waiting.line_of(text, 'made')}"))
     assert names.of_lock(lock).startswith("Lock made at ") and times[lock] > 0.3
-    # on a busy machine that may be the begin or the end of a thread
-    assert said_of.endswith(f" of it for {names.of_lock(max(times, key=times.get))}.")
+    # on a busy machine it may be another lock: the interpreter's at the start or end of a thread
+    assert sentence.endswith(f" of it for {names.of_lock(max(times, key=times.get))}.")
     assert not any("eadlock" in text for text in sentences)

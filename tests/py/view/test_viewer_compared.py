@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two runs beside each other in a real browser: every view's numbers of the other run against what Model says of that run alone."""
+"""Two compared runs in a real browser: every view's numbers of the other run equal those of the model of that run alone."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def now(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
-    """Elsewhere, with more work, a line more, a line that went, and a coroutine of another name."""
+    """The other run: more work, one line added, one removed, and a renamed coroutine, in another directory."""
     place = tmp_path_factory.mktemp("base")
     text = PROGRAM.replace("fib(9)", "fib(11)").replace("even(12)", "even(2)").replace("nap()", "doze()")
     text = text.replace("        total += leaf(i)\n", "        i = int(i)\n        total += leaf(i)\n")
@@ -45,7 +45,7 @@ def viewer(now, base, tmp_path_factory):
 
 
 def shown(v, selector):
-    """The text of an element, which may come some time after the view."""
+    """The text of an element, which may appear some time after the view."""
     v.page.wait_for(f"document.querySelector({selector!r}) !== null")
     return v.page.evaluate(f"document.querySelector({selector!r}).innerText")
 
@@ -131,8 +131,8 @@ def test_tasks_and_files(viewer, there, base):
 def test_views_over_time_say_what_they_show(viewer, base):
     for view in ("timeline", "flame"):
         viewer.open(f"view={view}")
-        said = viewer.page.evaluate("document.querySelector('.onerun').innerText")
-        assert f"spartito view {base}" in said
+        text = viewer.page.evaluate("document.querySelector('.onerun').innerText")
+        assert f"spartito view {base}" in text
 
 
 def test_a_range_of_time_has_no_counterpart(viewer, now):
@@ -146,9 +146,10 @@ def test_a_range_of_time_has_no_counterpart(viewer, now):
 def test_the_head_names_the_other_run(viewer, there, base):
     for view in ("summary", "table", "timeline"):
         viewer.open(f"view={view}")
-        said = shown(viewer, ".against")
+        text = shown(viewer, ".against")
         when = viewer.page.evaluate(f"new Date({there.info()['begin']} * 1000).toLocaleString()")
-        assert said == f"Against program.py of {when} in {base}"  # both were recorded alike: no more to say
+        # both runs were recorded with the same options: no warning follows
+        assert text == f"Against program.py of {when} in {base}"
 
 
 def test_another_command_is_recorded_alike(now, base, tmp_path):
@@ -165,13 +166,13 @@ def test_another_command_is_recorded_alike(now, base, tmp_path):
         v.close()
 
 
-def test_what_else_differs_is_said_above_all_views(now, tmp_path):
+def test_other_differences_are_shown_above_all_views(now, tmp_path):
     other = measure(tmp_path, "--c-calls")
     v = Viewer(now, tmp_path, "--compare", other, "--compensate")
     try:
         v.open("view=table")
-        said = shown(v, ".against")
-        assert "The other run was recorded with --c-calls" in said and "not recorded alike" in said
+        text = shown(v, ".against")
+        assert "The other run was recorded with --c-calls" in text and "not recorded alike" in text
         v.page.evaluate("document.querySelector('.against button').click()")
         v.ready()
         assert "--c-calls" not in shown(v, ".against")
@@ -189,7 +190,7 @@ def test_what_else_differs_is_said_above_all_views(now, tmp_path):
 
 
 def test_a_notebooks_frame_shows_all_of_its_words_and_numbers(base, viewer, tmp_path):
-    """Changes of some seconds have a sign and seven digits: none is cut, nor are the sentences above."""
+    """Changes of several seconds have a sign and seven digits: no number and no sentence is truncated."""
     slow = measure(tmp_path, program=PROGRAM + "import time\ntime.sleep(3)\n")
     shown = Result(slow).diff(base)._repr_mimebundle_()["text/html"]
     target = tmp_path / "notebook.html"
@@ -200,8 +201,8 @@ def test_a_notebooks_frame_shows_all_of_its_words_and_numbers(base, viewer, tmp_
     viewer.page.wait_for(f"Boolean({frame}?.contentWindow.spartito?.state().view)")
     viewer.page.evaluate(f"{frame}.contentWindow.spartito.store.select({{view: 'table'}})")
     viewer.page.wait_for(f"{inside}.querySelectorAll('.table .row').length > 5")
-    said = viewer.page.evaluate(f"{inside}.body.innerText")
-    assert "Against program.py of " in said and f" in {base}" in said and "Measuring took about " in said
+    page_text = viewer.page.evaluate(f"{inside}.body.innerText")
+    assert "Against program.py of " in page_text and f" in {base}" in page_text and "Measuring took about " in page_text
     cut = "[...{}.querySelectorAll('{}')].filter(e => e.scroll{} > e.client{}).map(e => e.innerText)"
     assert viewer.page.evaluate(cut.format(inside, ".where, .against", "Height", "Height")) == []
     assert viewer.page.evaluate(cut.format(inside, ".table .cell:not(.left), .table .head button", "Width", "Width")) == []
@@ -225,7 +226,7 @@ def test_one_file_has_it_all(now, base, there, viewer, tmp_path):
 
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory):
-    """Four ranks against three."""
+    """Models of runs with four and with three ranks."""
     yield from ranks_of_heat(tmp_path_factory, against=3)
 
 
@@ -281,8 +282,8 @@ def test_balance(heat):
             assert bar is None
         else:
             assert bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == there), rel=1e-6)
-    said = {row["name"]: row["excl"]["mean"] for row in other.balance(over="ranks")["rows"]}
+    means = {row["name"]: row["excl"]["mean"] for row in other.balance(over="ranks")["rows"]}
     before = dict(map(tuple, view["before"]))
     for name in ("__main__:step", "MPI_Waitall"):
-        assert before[name] == pytest.approx(said[name])
+        assert before[name] == pytest.approx(means[name])
     assert viewer.page.exceptions() == []

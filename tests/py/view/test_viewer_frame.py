@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Summary, table, icicle and sunburst in a real browser: what they show against what Model says; the one selection."""
+"""Summary, table, icicle and sunburst in a real browser: their numbers equal the model's, and they share one selection."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ def functions(model, **selection):
 
 
 def children(model, path):
-    """Rows of the tree below the path of that name (None: the outermost), the longest first."""
+    """Rows of the tree below the path of that name (None: the outermost rows), the longest first."""
     rows = [row for row in model.tree() if row["kind"] != "root"]
     top = min((row["depth"] for row in rows), default=0)
     if path is None:
@@ -82,7 +82,7 @@ def test_the_first_screen_says_where_the_time_goes(viewer, model):
         assert (name, excl) == (row["name"], pytest.approx(row["excl"]))
     text = viewer.page.evaluate("document.body.innerText")
     assert view["sentences"][0] in text and "Measuring" in text and "What was lost" in text
-    # the first function of the list leads to its row
+    # a click on the first function of the list selects its row in the table
     viewer.page.evaluate("document.querySelector('.bars button').click()")
     assert viewer.ready()["top"][0]["name"] == rows[0]["name"]
     assert viewer.selection() == {"view": "table", "region": viewer.index_of(rows[0]["name"])}
@@ -133,8 +133,8 @@ def test_search_counts_what_it_hits(viewer, model):
     assert view["hits"]["paths"] == len(rows)
     assert view["hits"]["regions"] == len({(row["name"], row["file"], row["line"]) for row in rows})
     assert 0 < view["hits"]["time"] < view["total"]
-    said = viewer.page.evaluate("document.querySelector('.hits').textContent")
-    assert f"{len(rows)} paths" in said
+    text = viewer.page.evaluate("document.querySelector('.hits').textContent")
+    assert f"{len(rows)} paths" in text
     view = viewer.open("view=table&search=nothing+has+this+name")
     assert view["rows"] == 0 and "Clear the search" in viewer.page.evaluate("document.body.innerText")
 
@@ -149,7 +149,7 @@ def test_the_tree_is_the_models(viewer, model, name):
     colours, before = viewer.pixels()
     assert colours > 5 and view["boxes"] > 10
     viewer.focus("canvas")
-    view = viewer.key("ArrowDown", "Enter")  # into the outermost call with most time
+    view = viewer.key("ArrowDown", "Enter")  # into the outermost call with the most time
     assert view["centre"] == view["focus"] == view["selected"] == top[0]["name"]
     below = children(model, top[0]["name"])
     assert [row["incl"] for row in view["top"]] == pytest.approx([row["incl"] for row in below][:8])
@@ -163,7 +163,7 @@ def test_the_tree_is_the_models(viewer, model, name):
 def test_a_click_selects_for_all_views_and_back_undoes_it(viewer):
     first = viewer.open("view=icicle")
     x, y = viewer.box("canvas")
-    view = viewer.click(x + 30, y + 9)  # the outermost call with most time is the first box
+    view = viewer.click(x + 30, y + 9)  # the outermost call with the most time is the first box
     assert view["centre"] == view["selected"] == first["top"][0]["name"]
     selection = viewer.selection()
     assert selection["path"] == selection["centre"] == [selection["region"]]
@@ -242,16 +242,16 @@ def test_pictures_are_stable_and_not_empty(viewer, width, height, theme):
             viewer.open(f"view={name}&theme={theme}")
             assert len(viewer.screenshot()) > 20_000
             wide = viewer.page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width  # the page itself never scrolls sideways
+            assert wide <= width  # the page does not scroll sideways
     finally:
         viewer.size(1280, 800)
 
 
-def test_what_is_not_here_is_told_and_left_out(viewer):
+def test_unknown_selections_are_reported_and_left_out(viewer):
     viewer.open("view=table&region=99999&process=7&module=nowhere")
     viewer.page.wait_for("document.querySelector('.unknown') !== null")
-    said = viewer.page.evaluate("document.querySelector('.unknown').innerText")
-    assert "Function 99999" in said and "Process 7" in said and "Module nowhere" in said
+    text = viewer.page.evaluate("document.querySelector('.unknown').innerText")
+    assert "Function 99999" in text and "Process 7" in text and "Module nowhere" in text
     assert not {"region", "process", "module"} & viewer.selection().keys()
     assert viewer.ready()["rows"] > 0
     viewer.open("view=icicle&path=1.1.1.1.1&centre=1.1.1.1.1")
@@ -259,7 +259,7 @@ def test_what_is_not_here_is_told_and_left_out(viewer):
     assert "path" not in viewer.selection()
 
 
-def test_a_wrong_regular_expression_is_told_beside_the_search(viewer):
+def test_a_wrong_regular_expression_is_reported_beside_the_search(viewer):
     viewer.open("view=table&search=/a(/")
     assert "regular expression" in viewer.page.evaluate("document.querySelector('.wrong').innerText")
     viewer.open("view=table&search=/a/")
@@ -269,7 +269,7 @@ def test_a_wrong_regular_expression_is_told_beside_the_search(viewer):
 @pytest.mark.parametrize("view", ["summary", "table", "sunburst", "bottomup", "callers", "source", "graph"])
 def test_a_text_that_is_cut_is_its_tooltip(viewer, view):
     viewer.size(700, 600)
-    # the table shows the row that is selected
+    # the table scrolls to the selected row
     name = LONG if view in ("summary", "table") else "branch"
     viewer.open(f"view={view}&region={viewer.index_of('__main__:' + name)}")
     if view in ("summary", "table"):
@@ -278,7 +278,7 @@ def test_a_text_that_is_cut_is_its_tooltip(viewer, view):
     left = viewer.page.evaluate("document.querySelectorAll('.name[title]').length")
     viewer.size(1280, 800)
     assert view not in ("summary", "table") or found
-    assert left == 0  # tooltips go with the pointer: what they tell may change
+    assert left == 0  # tooltips are removed when the pointer leaves: their text may change
     assert not [(text, untold) for text, untold in found if untold]
 
 

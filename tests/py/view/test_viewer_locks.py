@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks and waits in the viewer: the answer against Model.locks(), and the view in a real browser."""
+"""Locks and waits in the viewer: the answer equals Model.locks(), and the view in a real browser shows it."""
 
 import subprocess
 import sys
@@ -114,7 +114,7 @@ def test_the_view(viewer, found):
     view = viewer.open("view=locks")
     assert view["total"] == pytest.approx(sum(w["time"] for w in found["waits"]))
     assert [row[1] for row in view["objects"]] == sorted((row[1] for row in view["objects"]), reverse=True)
-    made = f"program.py:{waiting.line_of(PROGRAM, 'made')}"  # the library's own locks may be waited for, too
+    made = f"program.py:{waiting.line_of(PROGRAM, 'made')}"  # threads may wait for locks of the standard library, too
     (wait,) = (w for w in view["waits"] if w[0].startswith("Lock made at") and w[0].endswith(made) and w[1] == "contender")
     assert wait[2] == "holder" and wait[3] > 0.02 and wait[4] == 1
     drawn = viewer.page.evaluate("[...document.querySelectorAll('.flow text')].map((t) => t.textContent)")
@@ -132,7 +132,7 @@ def summed(found, key):
     return sorted(times.values(), reverse=True)
 
 
-def test_waits_are_summed_up_by_call_path_and_by_who_waited_for_whom(viewer, found):
+def test_waits_are_summed_up_by_call_path_and_by_waiter_and_holder(viewer, found):
     viewer.open("view=locks")
     choose = "[...document.querySelectorAll('.choice label')].find((l) => l.textContent === %r).querySelector('input').click()"
     viewer.page.evaluate(choose % "Call paths")
@@ -172,7 +172,7 @@ def test_a_wait_leads_to_its_callers(viewer):
     assert viewer.selection()["path"]
 
 
-def test_threads_that_wait_for_each_other_are_told(tmp_path, tmp_path_factory):
+def test_deadlocks_are_reported(tmp_path, tmp_path_factory):
     directory = measure(tmp_path, DEADLOCK)
     v = Viewer(directory, tmp_path_factory.mktemp("browser"))
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory in the viewer: the answer against Model.memory(), and the view in a real browser."""
+"""Memory in the viewer: the answer equals Model.memory(), and the view in a real browser shows it."""
 
 import os
 import subprocess
@@ -35,7 +35,8 @@ if len(sys.argv) < 2:
 else:
     much = bytearray(50_000_000)
 """
-IMPORTS = 1 + PROGRAM[: PROGRAM.index("    import subprocess")].count("\n")  # a line that calls libraries, in the first process
+# a line of the first process that allocates in libraries
+IMPORTS = 1 + PROGRAM[: PROGRAM.index("    import subprocess")].count("\n")
 FACTS = "window.spartito.store.source.get('facts').then((columns) => columns.meta)"
 QUANTITIES = {"peak": "peak_bytes", "left": "left_bytes", "all": "bytes", "temporary": "temporary_bytes"}
 
@@ -51,7 +52,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(recorded):
-    """At the program's own lines."""
+    """The memory report, with the call sites in the program."""
     model = Model(str(recorded))
     memory = model.memory()
     return {**memory, "sites": memorytable.with_own(model, model.info(), memory)}
@@ -96,7 +97,7 @@ def test_the_answer_is_what_the_model_says(recorded, found, process, monkeypatch
         points = list(zip(*(columns[name][first:end] for name in ("at", "heap", "resident"))))
         assert points == sorted(points, key=lambda point: point[0])
         assert {(at, heap, resident) for at, heap, _, resident in known["series"]} <= set(points)
-        # between two points of the series there may be more than at both
+        # the peak may lie between two points of the series
         assert (p["peak_time"], p["peak_bytes"]) in {(at, heap) for at, heap, _ in points}
         assert max(heap for _, heap, _ in points) == p["peak_bytes"]
         assert max(resident for _, _, resident in points) == p["resident_peak"]
@@ -118,7 +119,7 @@ def test_questions_that_cannot_be(recorded):
 
 
 def test_raw_files_that_are_gone(recorded, tmp_path):
-    """Of a merged experiment memory is in the raw files."""
+    """In a merged experiment memory is in the raw files: without them the view reports an error."""
     import shutil
 
     copy = shutil.copytree(recorded, tmp_path / "x")
@@ -141,7 +142,7 @@ def test_the_view(viewer, found):
     assert [row[2] for row in view["rows"]] == sorted((row[2] for row in view["rows"]), reverse=True)
     names = [(name, line) for name, line, _, _ in view["rows"]]
     assert ("__main__:grow", 5) in names and ("__main__:fill", 9) in names
-    # of several processes the heaps, of one its resident size too
+    # one curve for each process; for a single process also its resident size
     spoken = "document.querySelector('canvas').getAttribute('aria-description')"
     names = [p["name"] for p in viewer.page.evaluate(FACTS)["processes"]]
     assert len(names) == 2 and all(f"{name} " in viewer.page.evaluate(spoken) for name in names)
@@ -204,7 +205,7 @@ def test_a_line_leads_to_its_source(viewer):
 
 
 def test_trees_are_as_wide_as_what_was_live_at_the_peak(viewer, recorded):
-    """The same numbers are metrics of call paths, and so in every tree and table."""
+    """Bytes live at the peak are a metric of call paths: trees and tables show them."""
     view = viewer.open("view=icicle&metric=peak_bytes")
     assert view["weight"] == "peak_bytes"
     outer = tree(Model(str(recorded)), "peak_bytes")
@@ -213,7 +214,7 @@ def test_trees_are_as_wide_as_what_was_live_at_the_peak(viewer, recorded):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """Memory, and no times of anything."""
+    """An experiment with memory and without calls or samples."""
     place = tmp_path_factory.mktemp("alone")
     (place / "program.py").write_text(PROGRAM)
     command = [sys.executable, "-m", "spartito", "run", "-q", "--memory-sample", "64K", "-o", "x"]
@@ -243,7 +244,7 @@ def test_memory_alone_is_in_every_view(alone, view):
         assert shown["sentences"][0].startswith("Memory alone was recorded, and no calls: ")
         assert shown["sentences"][0].endswith(" allocated in __main__:<module>.")
         assert shown["functions"][0][0] == "__main__:<module>" and "self peak_bytes" in v.page.evaluate("document.body.innerText")
-    # another weight, and none of time
+    # other weights in the menu, but no time
     menu = v.page.evaluate("[...(document.querySelector('label.menu select')?.options ?? [])].map((o) => o.value)")
     if view in ("icicle", "sunburst", "bottomup", "callers", "graph"):
         assert "" not in menu and {"peak_bytes", "left_bytes", "allocated"} <= set(menu)

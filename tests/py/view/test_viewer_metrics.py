@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics in the viewer, in a real browser: trees as wide as they are, columns of a range, curves; each number against Model's."""
+"""Metrics in the viewer, in a real browser: trees by metric, columns of a range and curves; each number equals the model's."""
 
 import bisect
 import re
@@ -58,7 +58,7 @@ def length(model):
 
 
 def tree(model, metric, **selection):
-    """The outermost calls by what was counted, and its sum."""
+    """The metric's inclusive values of the outermost calls."""
     columns = asked(model, "tree", metric=metric, **selection)[1]
     incl = columns[f"metric:{metric}:incl"]
     return [incl[i] for i, above in enumerate(columns["parent"]) if above == payload.NONE]
@@ -68,7 +68,8 @@ RANGES = ((), (0.1, 0.55))
 
 
 def span_of(model, metric, part):
-    """Where the first thread has counted those shares of all that it counts: on a busy machine it does so in little of the time."""
+    """Times at which the metric of the first thread reached these shares of its final value. On a busy machine most of it is
+    counted in little time."""
     curve = points(model, metric, 0)
     return {edge: moment(curve, share * curve["value"][-1]) for edge, share in zip(("begin", "end"), part)}
 
@@ -141,7 +142,8 @@ def test_the_choice_says_why_not(viewer, model):
     viewer.open(f"view=callers&metric=ru_minflt&region={viewer.index_of('__main__:work')}")
     row = next(row for row in model.flat() if row["name"] == "__main__:work")["metrics"]["ru_minflt"]
     assert viewer.view()["weight"] == "ru_minflt" and (viewer.view()["incl"], viewer.view()["excl"]) == (row["incl"], row["excl"])
-    assert viewer.page.evaluate(f"{menu}.querySelector('select').offsetWidth") < 240  # px, however long the reasons in it are
+    # pixels; the reasons in its entries may be long
+    assert viewer.page.evaluate(f"{menu}.querySelector('select').offsetWidth") < 240
 
 
 def test_the_table_keeps_its_columns_in_a_range(viewer, model):
@@ -165,7 +167,7 @@ def points(model, metric, location, **span):
 
 
 def evened(line, want, length):
-    """The line is the model's at the edges of equal parts, and its rate what it grows by in each."""
+    """The line equals the model's at the edges of equal intervals, and its rate equals its growth in each of them."""
     assert len(line["at"]) == 1025 and line["at"][-1] - line["at"][0] == pytest.approx(length)
     for at, value in list(zip(line["at"], line["value"]))[::50]:
         i = bisect.bisect_right(want["at"], at) - 1
@@ -175,7 +177,7 @@ def evened(line, want, length):
             assert value == want["value"][-1]
         else:
             slope = (want["value"][i + 1] - want["value"][i]) / (want["at"][i + 1] - want["at"][i])
-            # the page and this test come to a point in time by sums of their own, and much can grow in a few nanoseconds
+            # the page and this test compute a point in time by different sums, and a metric can grow a lot in a few nanoseconds
             assert value == pytest.approx(want["value"][i] + (at - want["at"][i]) * slope, abs=1e-6 + 1e-12 * abs(slope))
     grown = [b - a for a, b in zip(line["value"], line["value"][1:])]
     assert line["rate"][1:] == pytest.approx([growth / (length / 1024) for growth in grown], rel=1e-6, abs=1e-3)
@@ -191,7 +193,7 @@ def test_curves_are_the_models(viewer, model):
         assert line["growth"] == pytest.approx(want["value"][-1])
     assert view["high"] == max(max(line["rate"][1:]) for line in view["lines"])
     assert viewer.pixels()[0] > 4
-    # each second of processor time is one of the thread's
+    # the rate of processor time is at most one second per second
     view = viewer.open("view=metrics&metric=ru_utime&location=0")
     (line,) = view["lines"]
     want = points(model, "ru_utime", 0)
@@ -209,7 +211,8 @@ def test_a_range_of_curves(viewer, model):
         evened(line, want, end - begin)
         steps = list(zip(want["at"], want["value"]))
         steepest = max([steepest, *((b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(steps, steps[1:]) if b[0] > a[0])])
-    # what they grow by is what the tree of the range has, but for what grew where no call was open
+    # Their growth equals the metric in the tree of the range, except growth outside of any call. Both interpolate at the edges of
+    # the range, and round these to nanoseconds separately.
     _, flat = asked(model, "flat", begin=begin, end=end)
     grown = sum(line["growth"] for line in view["lines"])
     # (both cut the range's edges out of what grew there, at nanoseconds that each rounds for itself)
@@ -233,8 +236,8 @@ def test_numbers_in_all_and_sums(viewer, model):
     (line,) = viewer.view()["lines"]
     assert line["name"] == "all together" and line["location"] is None
     columns = asked(model, "metrics", name="ru_minflt", over="sum", pixels=1024)[1]
-    assert line["at"] == pytest.approx(columns["at"], abs=1e-6)  # the page knows the length as a difference of dates
-    # between readings both go straight, but the curves know one in a pixel only
+    assert line["at"] == pytest.approx(columns["at"], abs=1e-6)  # the page computes the length as a difference of dates
+    # both interpolate between readings, but a curve has only one reading for each pixel
     step = max(b - a for a, b in zip(columns["value"], columns["value"][1:]))
     assert line["value"] == pytest.approx(columns["value"], abs=2 * step + 1e-6)
     assert line["value"][-1] == pytest.approx(columns["value"][-1])
@@ -282,14 +285,14 @@ def test_charts_above_the_timeline(viewer, model):
             each = whole / len(shown)
             grown = sum(point["mean"] for point in shown) * each
             most = max(point["mean"] for point in shown) * each
-            assert grown == pytest.approx(want["value"][-1] * scale, abs=2 * most + 1e-9)  # tiles meet within a part
+            assert grown == pytest.approx(want["value"][-1] * scale, abs=2 * most + 1e-9)  # tiles meet within an interval
     for location, shown in view["metrics"]["ru_maxrss"].items():
         want = points(model, "ru_maxrss", int(location))
         assert (shown[0]["mean"], shown[-1]["mean"]) == (want["value"][0], want["value"][-1])
-        for point in shown:  # finer than it was asked for here
+        for point in shown:  # the tiles are finer than the curve
             i = bisect.bisect_right(want["at"], point["at"])
             assert want["value"][i - 1] <= point["mean"] <= want["value"][min(i, len(want["value"]) - 1)]
-    # under the pointer; the counter is the first
+    # the pointer on the first counter shows its name and unit
     x, y = viewer.box("canvas")
     viewer.mouse("Moved", x + view["left"] + 300, y + view["ruler"] + 11 + 38 + 19)
     viewer.page.wait_for("document.querySelector('.details b')?.innerText === 'ru_utime, s per second'")
@@ -319,7 +322,7 @@ def test_one_file_has_curves_and_weights(page, recorded, model, tmp_path):
     view = opened(page, path, "view=metrics&metric=ru_minflt")
     for line in view["lines"]:
         evened(line, points(model, "ru_minflt", line["location"]), length(model))
-    begin, end = 0.3 * length(model), 0.6 * length(model)  # cut out of the whole
+    begin, end = 0.3 * length(model), 0.6 * length(model)  # cut from the answer for the whole run
     view = opened(page, path, f"view=metrics&metric=ru_minflt&begin={begin!r}&end={end!r}&location=0")
     (line,) = view["lines"]
     whole = points(model, "ru_minflt", 0)
@@ -333,8 +336,8 @@ def test_one_file_has_curves_and_weights(page, recorded, model, tmp_path):
     assert page.exceptions() == []
 
 
-def test_what_has_no_room_is_said(recorded):
-    """Curves get fewer columns, and trees by metric are left out, each with a sentence."""
+def test_data_without_space_is_reported(recorded):
+    """Without space in the file, curves get fewer columns and trees by metric are left out. The page has a sentence for each."""
     experiment = kinds.open_experiment(str(recorded))
     packing = Packing(experiment, 1 << 30)
     packing.weights()

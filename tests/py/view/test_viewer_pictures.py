@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Photographs of every view with a run that has something for each: none is empty, and each is the same when it is opened again."""
+"""Screenshots of every view, of a run with data for each: none is empty, and each is the same when the view is opened again."""
 
 import shutil
 import sys
@@ -34,8 +34,8 @@ with open(f"out{comm.rank}", "w") as f:
 asyncio.run(several())
 comm.Barrier()
 """
-# Of the page without its head: colours, the share of the area that is not of the one that most of it has, a sum of all, and how
-# many pixels differ from the picture of that name looked at last, if there is one.
+# Analyses a screenshot below the page's header: the number of colours, the share of pixels that do not have the most frequent
+# colour, a checksum, and how many pixels differ from the previous screenshot of that name, if there is one.
 LOOK = """new Promise((done, failed) => {
     const image = new Image();
     image.onerror = () => failed(new Error("no picture"));
@@ -60,10 +60,10 @@ LOOK = """new Promise((done, failed) => {
     };
     image.src = "data:image/png;base64,PICTURE";
 })"""
-CORNERS = 300  # pixels: those of round corners depend on what was there before
+CORNERS = 300  # pixels: the antialiasing of round corners depends on the previous picture
 SAMPLED = check() is None
 METRIC = "rusage:ru_minflt"
-SCREENS = (("dark", 1920, 1080), ("light", 1280, 800))  # the one of fewer pixels is looked at twice
+SCREENS = (("dark", 1920, 1080), ("light", 1280, 800))  # views are opened twice at the smaller size
 
 pytestmark = needs_viewer
 
@@ -97,7 +97,7 @@ def viewer(tmp_path_factory):
 
 
 def shown(viewer, selection):
-    """In the page that is open already."""
+    """Shows the selection in the page that is already open."""
     viewer.page.evaluate(f"void (location.hash = {selection!r})")
     viewer.ready()
 
@@ -108,13 +108,13 @@ def look(viewer, name="any"):
 
 
 def is_empty(found):
-    """A line of text on an empty page has some twenty shades and takes a thousandth of the area."""
+    """A line of text on an empty page has about 20 shades and takes a thousandth of the area."""
     return found[0] < 25 or found[1] < 0.005
 
 
 def views_of(viewer):
-    told = "[tab.id.replace('tab-', ''), tab.getAttribute('aria-disabled')]"
-    views = viewer.page.evaluate(f"[...document.querySelectorAll('[role=tab]')].map((tab) => {told})")
+    attributes = "[tab.id.replace('tab-', ''), tab.getAttribute('aria-disabled')]"
+    views = viewer.page.evaluate(f"[...document.querySelectorAll('[role=tab]')].map((tab) => {attributes})")
     return [view for view in views if SAMPLED or view[0] != "states"]
 
 
@@ -124,7 +124,7 @@ def test_each_view_is_there_and_stays_as_it_is(viewer):
     work = viewer.index_of("__main__:work")
 
     def one(view, theme):
-        """callers and source are of one function"""
+        """callers and source show one function"""
         shown(viewer, f"view={view}&theme={theme}" + (f"&region={work}" if view in ("callers", "source") else ""))
         return look(viewer, view + theme)
 
@@ -136,7 +136,7 @@ def test_each_view_is_there_and_stays_as_it_is(viewer):
             assert not is_empty(found), (view, theme, found)
             sums.add(found[2])
             assert viewer.page.evaluate("document.documentElement.scrollWidth") <= width, view
-    assert len(sums) == len(SCREENS) * len(views)  # each shows something else
+    assert len(sums) == len(SCREENS) * len(views)  # all screenshots differ
     for view, _ in reversed(views):
         assert one(view, theme)[3] <= CORNERS, view
     assert viewer.page.exceptions() == []

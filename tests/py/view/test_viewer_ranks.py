@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real program of MPI in the viewer: its ranks on the time line, held against each other, and the messages between them."""
+"""A real MPI program in the viewer: its ranks on the timeline and in the balance view, and the messages between them."""
 
 import statistics
 
@@ -17,7 +17,8 @@ def heat(tmp_path_factory):
 
 
 def in_steps(model, **span):
-    """Exclusive time of step in each rank, in order: on a busy machine not only the hard piece takes long."""
+    """Exclusive time of step() in each rank, in the order of ranks. On a busy machine any rank may take long, not only the one with
+    most work."""
     region = payload.unpack(model.view("regions"))[0]["names"].index("__main__:step")
     found = {}
     for process, of in enumerate(model.info()["processes"]):
@@ -34,7 +35,7 @@ def test_ranks_of_mpi(heat):
     for row in view["rows"]:
         assert row["label"] == f"rank {ranks[model.info()['locations'][row['location']]['process']]}"
         is_dominant_where_it_ran(view, model, row["location"])
-    # who has the hard piece, which is seen as far as its calls are wider than columns
+    # step()'s time is visible as far as its calls are wider than a pixel column
     shown = [view["dominance"][str(row["location"])].get("__main__:step", 0) for row in view["rows"]]
     column = (view["whole"]["end"] - view["whole"]["begin"]) / 1024
     for seen, (rank, whole) in zip(shown, enumerate(in_steps(model))):
@@ -46,18 +47,18 @@ def test_messages_between_rows(heat):
     model, viewer = heat
     view = viewer.open("view=timeline")
     locations = [place["process"] for place in model.info()["locations"]]
-    said = {(row["from"], row["to"]): row for row in model.messages(by=("pair",))["rows"]["pair"]}
+    reported = {(row["from"], row["to"]): row for row in model.messages(by=("pair",))["rows"]["pair"]}
     assert view["hiddenMessages"] == 0
     found = {}
     for message in view["messages"]:
         pair = locations[message["from"]], locations[message["to"]]
         found.setdefault(pair, []).append(message)
-    assert found.keys() == said.keys()
+    assert found.keys() == reported.keys()
     for pair, messages in found.items():
-        assert len(messages) == said[pair]["messages"]
-        assert sum(m["bytes"] for m in messages) == said[pair]["bytes"]
-        assert sum(m["received"] - m["sent"] for m in messages) == pytest.approx(said[pair]["time"])
-    # in a part of the run only those that are under way there
+        assert len(messages) == reported[pair]["messages"]
+        assert sum(m["bytes"] for m in messages) == reported[pair]["bytes"]
+        assert sum(m["received"] - m["sent"] for m in messages) == pytest.approx(reported[pair]["time"])
+    # a range shows only messages outstanding in it
     x, y = viewer.box("canvas")
     viewer.wheel(x + 800, y + 100, -1000)
     view = viewer.wheel(x + 800, y + 100, -1000)
@@ -70,30 +71,31 @@ def test_balance_over_ranks(heat):
     model, viewer = heat
     view = viewer.open("view=balance")
     assert view["units"] == [f"rank {rank}" for rank in range(4)]
-    said = model.balance(over="ranks")
-    assert view["over"] == said["over"]
-    listed = [row["name"] for row in said["rows"]]
-    expected = {row["name"]: row["excl"] for row in said["rows"] if listed.count(row["name"]) == 1}  # not each <listcomp>
+    reported = model.balance(over="ranks")
+    assert view["over"] == reported["over"]
+    listed = [row["name"] for row in reported["rows"]]
+    # without names that several rows share, as <listcomp>
+    expected = {row["name"]: row["excl"] for row in reported["rows"] if listed.count(row["name"]) == 1}
     assert {"__main__:step", "MPI_Waitall"} <= expected.keys() & {row["name"] for row in view["rows"]}
     for row in view["rows"]:
         if row["name"] in expected:
             for number in ("mean", "std", "min", "max", "imbalance"):
                 assert row[number] == pytest.approx(expected[row["name"]][number], abs=1e-9), row["name"]
-    assert [model.info()["processes"][unit]["rank"] for unit in said["units"]] == [0, 1, 2, 3]
+    assert [model.info()["processes"][unit]["rank"] for unit in reported["units"]] == [0, 1, 2, 3]
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
     times = in_steps(model)
     assert times[step["maxUnit"]] == max(times)
     away = {}
-    for rank, own in enumerate(times):  # held against the others alone
+    for rank, own in enumerate(times):  # compare each rank with the others
         others = [*times[:rank], *times[rank + 1 :]]
         mean = statistics.fmean(others)
         distance = abs(own - mean)
         if distance > 2 * statistics.pstdev(others) and distance > 0.05 * max(mean, own):
             away[f"rank {rank}"] = distance
     assert step["outliers"] == sorted(away, key=away.get, reverse=True)
-    # the bars are all that ran in each rank
+    # each bar is the busy time of a rank
     locations = model.info()["locations"]
-    for unit, sum_of_bar in zip(said["units"], view["bars"]):
+    for unit, sum_of_bar in zip(reported["units"], view["bars"]):
         assert sum_of_bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == unit), rel=1e-6)
 
 
@@ -112,7 +114,7 @@ def test_a_text_that_is_cut_is_its_tooltip(heat):
 
 def test_balance_in_a_range_of_time(heat):
     model, viewer = heat
-    sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])  # before, between and after steps
+    sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])  # messages are sent before, between and after steps
     begin, end = sent[len(sent) // 2], sent[len(sent) * 3 // 4]
     view = viewer.open(f"view=balance&begin={begin!r}&end={end!r}")
     assert view["ranged"]
@@ -124,7 +126,7 @@ def test_balance_in_a_range_of_time(heat):
         assert view["bars"][unit] == pytest.approx(sum(columns["excl"]))
         if unit == step["maxUnit"]:
             assert step["max"] == pytest.approx(times[step["region"]])
-    # less than what the whole run has
+    # less than in the whole run
     assert step["max"] <= end - begin + 1e-6 and step["max"] < max(in_steps(model))
 
 
@@ -136,7 +138,7 @@ def test_one_function_and_one_rank(heat):
     assert view["one"] == "__main__:step"
     assert view["unit"] == 2
     x, y = viewer.box(".barchart canvas")
-    viewer.click(x + 20, y + 30)  # the first rank's name
+    viewer.click(x + 20, y + 30)  # the name of the first rank
     assert viewer.selection()["process"] == 0
     viewer.focus(".barchart canvas")
     viewer.key("ArrowDown", "Enter")
@@ -147,21 +149,21 @@ def test_one_function_and_one_rank(heat):
 def test_matrix_of_messages(heat):
     model, viewer = heat
     view = viewer.open("view=matrix")
-    said = model.messages(by=("pair",))
+    reported = model.messages(by=("pair",))
     ranks = [p["rank"] for p in model.info()["processes"]]
-    pairs = {(ranks[row["from"]], ranks[row["to"]]): row for row in said["rows"]["pair"]}
+    pairs = {(ranks[row["from"]], ranks[row["to"]]): row for row in reported["rows"]["pair"]}
     assert view["labels"] == [f"rank {rank}" for rank in range(4)]
     for sender in range(4):
         for receiver in range(4):
             assert view["cells"][sender][receiver] == pairs.get((sender, receiver), {"bytes": 0})["bytes"]
     assert view["sent"] == [sum(row) for row in view["cells"]]
     assert view["received"] == [sum(row[i] for row in view["cells"]) for i in range(4)]
-    assert view["total"] == said["bytes"]
+    assert view["total"] == reported["bytes"]
     viewer.page.evaluate("document.querySelectorAll('.choice input')[1].click()")
     view = viewer.ready()
-    assert (view["quantity"], view["total"]) == ("messages", said["messages"])
+    assert (view["quantity"], view["total"]) == ("messages", reported["messages"])
     assert view["cells"][1][2] == pairs[1, 2]["messages"]
-    # of a part of the run, fewer
+    # a range of the run has fewer messages
     sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])
-    assert 0 < viewer.open(f"view=matrix&begin=0&end={sent[len(sent) // 2]!r}")["total"] < said["bytes"]
+    assert 0 < viewer.open(f"view=matrix&begin=0&end={sent[len(sent) // 2]!r}")["total"] < reported["bytes"]
     assert viewer.page.exceptions() == []

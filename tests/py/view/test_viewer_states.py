@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sampled experiments in the viewer: states over time, ranges of time and time lines from samples, the second script."""
+"""Sampled experiments in the viewer: thread states over time, ranges of time, timelines made of samples, and the script loaded on
+demand."""
 
 import json
 import subprocess
@@ -15,7 +16,7 @@ from viewing import Viewer, needs_viewer
 
 pytestmark = [
     *needs_viewer,
-    pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}"),
+    pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}"),
 ]
 STATES = ("running", "gil", "syscall", "idle")
 PROGRAM = """
@@ -67,7 +68,7 @@ def viewer(recorded, tmp_path_factory):
 
 
 def location(model, function):
-    """The thread in which it was the outermost function of the program."""
+    """The thread in which this was the outermost function of the program."""
     found = range(len(model.info()["locations"]))
     return next(i for i in found if any(row["name"] == f"__main__:{function}" for row in model.flat(location=i)))
 
@@ -88,8 +89,8 @@ def states(model, at, **parameters):
 
 
 def late(model, least=0.1):
-    """Seconds by which sums may differ that count for a look the time before it, and the time behind it: the longest without a look
-    at any thread, as on a machine that is busy."""
+    """Seconds by which two sums may differ if one counts the time before a sample and the other the time after it: the longest time
+    without a sample of any thread, which is long on a busy machine."""
     meta, columns = ask(model, "states", pixels=16384)
     begun = sorted({bucket for bucket, looks in zip(columns["bucket"], columns["samples"]) if looks})
     gaps = (b - a for a, b in zip([0, *begun], [*begun, meta["pixels"]]))
@@ -113,10 +114,11 @@ def test_states_are_those_of_the_profile(model, pixels):
         assert found == pytest.approx(states(model, at, pixels=1), rel=1e-3, abs=1e-4)
         whole = {row["name"]: row["metrics"] for row in model.flat(location=at)}
         profile = {s: sum(metrics[f"sampled_{s}"]["excl"] for metrics in whole.values()) / 1e9 for s in STATES}
-        # the profile gives the time before a look to what it found, the time line the time behind it: looks that came late
-        # move time from one state to another, and to none
+        # The profile assigns the time before a sample to its state, the timeline the time after it. Late samples move time from one
+        # state to another, or to none.
         (process,) = model.info()["processes"]
-        missed = 2 * int(process["meta"]["sample_late"]) / int(process["meta"]["sample_rate"])  # nothing is drawn for these
+        # nothing is drawn for missed samples
+        missed = 2 * int(process["meta"]["sample_late"]) / int(process["meta"]["sample_rate"])
         assert sum(found.values()) == pytest.approx(sum(profile.values()), abs=late(model) + missed)
         if name != "<module>":
             assert (found["idle"] > found["running"]) == (most == "idle")
@@ -131,7 +133,7 @@ def test_a_part_has_its_shares_and_its_path(model):
         assert 0 < sum(columns[s][row] for s in STATES) <= 1 + 1e-5
     found = {names[path] for path in columns["path"] if path != payload.NONE}
     assert "__main__:inner" in found and "__main__:sleeper" not in found
-    # looks that found the same are one
+    # equal successive samples are merged
     assert 1 < sum(columns["samples"]) <= sum(row["metrics"]["samples"]["excl"] for row in model.flat(location=at))
 
 
@@ -194,7 +196,7 @@ def test_a_range_of_time_has_what_was_found_in_it(model):
 
 
 def slices(place, model):
-    """(function, begin, end) of each location, as another format has them."""
+    """{location: [(function, begin, end)]} read from the Chrome trace of the model."""
     model.convert("chrome", str(place / "x.json"))
     events = json.loads((place / "x.json").read_text())
     events = events["traceEvents"] if isinstance(events, dict) else events
@@ -222,7 +224,7 @@ def test_the_time_line_has_functions_as_other_formats_do(place, model):
         if meta["exact"]:
             mine = sorted((b, e, regions[r]) for b, e, r in zip(rows["begin"], rows["end"], rows["region"]))
             assert len(mine) == len([row for row in expected[at] if row[2] > row[1]])
-        # a part shows the same calls, with their own begin and end
+        # a range shows the same calls with their own begin and end
         middle = sum(ask(model, "states")[0][edge] for edge in ("begin", "end")) / 2
         part = ask(model, "timeline", location=at, begin=middle - 0.05, end=middle + 0.05, pixels=16384)[1]
         outer = [(b, e) for b, e, d in zip(rows["begin"], rows["end"], rows["depth"]) if d == 0 and b < middle < e]
@@ -243,7 +245,7 @@ def test_samples_beside_a_trace_have_states_too(tmp_path):
     found = states(both, location(both, "sleeper"))
     assert found["idle"] > 0.1
     end = both.info()["end"] - both.info()["begin"]
-    # functions are those of the trace, also within a range of time
+    # functions come from the trace, also within a range of time
     visits = ask(both, "tree", begin=0, end=end)[1]["visits"]
     assert sum(visits) > 0 and min(ask(both, "timeline", location=0)[1]["calls"]) > 0
 
@@ -307,7 +309,7 @@ def test_keys_open_rows_and_select_a_range_that_all_share(viewer, model):
     view = viewer.click(x + 5, y + 5)
     assert viewer.selection()["view"] == "table" and viewer.selection()["begin"] == begin
     assert view["total"] == pytest.approx(sums(model, begin=begin, end=end)[0])
-    assert "excl" in view["columns"] and "visits" not in view["columns"]  # nobody counted calls
+    assert "excl" in view["columns"] and "visits" not in view["columns"]  # samples do not count calls
 
 
 @pytest.mark.parametrize(
@@ -335,7 +337,7 @@ def test_the_second_script_comes_when_a_page_of_it_is_opened(recorded, tmp_path_
         x, y = v.box("#tab-states")
         assert v.click(x + 5, y + 5)["bands"]
         assert v.page.evaluate("[...document.scripts].map((s) => s.src.split('/').pop())") == ["more.js", "app.js"]
-        # without the server it can be tried again
+        # when the server does not answer, the view offers to try again
         v.page.call("Page.navigate", url="about:blank")
         v.open("view=table")
         v.page.call("Network.enable")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time line and the flame over time in a real browser: what they show against what Model says."""
+"""The timeline and the flame chart over time in a real browser: what they show equals the model."""
 
 import re
 import subprocess
@@ -56,13 +56,13 @@ def times_of(model, location):
 
 
 def is_dominant_where_it_ran(view, model, location):
-    """The colours of a line cover the time of each function that cannot be hidden by others: long calls."""
+    """The colours of a row cover the time of each function with long calls, which no other function hides."""
     column = (view["whole"]["end"] - view["whole"]["begin"]) / 1024
     found = view["dominance"][str(location)]
     rows = [row for row in times_of(model, location).values() if row["excl"] > 0.05 * model.info()["locations"][location]["busy"]]
     rows = [row for row in rows if row["mean"] > 4 * column and row["min"] > column]
     for row in rows:
-        # both ends of a call may be in columns that others have, and a share is told in 255 steps
+        # both ends of a call may be in columns coloured for other functions, and a share has 255 steps
         near = 2 * column * row["visits"] + row["excl"] / 200
         assert found.get(row["name"], 0) == pytest.approx(row["excl"], abs=near), row["name"]
     return rows
@@ -102,7 +102,7 @@ def test_the_flame_shows_one_thread_in_time_order(viewer, recorded):
     assert {b["location"] for b in view["blocks"]} == {1}
     leaves = {b["begin"]: b for b in view["blocks"] if b["region"] == "__main__:leaf" and b["calls"] == 1}
     assert len(leaves) == 4
-    # a call lies within its caller's
+    # a call lies within its caller's call
     work = next(b for b in view["blocks"] if b["region"] == "__main__:work")
     assert all(work["begin"] <= b["begin"] <= b["end"] <= work["end"] and b["depth"] == work["depth"] + 1 for b in leaves.values())
 
@@ -130,7 +130,8 @@ def test_wheel_and_keys_zoom_and_move(viewer):
 def test_the_keyboard_reaches_calls(viewer):
     view = viewer.open("view=flame&location=1")
     call = max((b for b in view["blocks"] if b["depth"] == 1), key=lambda b: b["end"] - b["begin"])
-    viewer.open(f"view=flame&location=1&begin={call['begin']!r}&end={call['end']!r}")  # the keys begin in the middle of it
+    # keyboard navigation begins in the middle of the call
+    viewer.open(f"view=flame&location=1&begin={call['begin']!r}&end={call['end']!r}")
     viewer.focus("canvas")
     view = viewer.key("ArrowDown", "ArrowDown", "ArrowDown")
     assert view["focus"]["lane"] == 1
@@ -161,13 +162,13 @@ def test_a_range_is_selected_for_all_views(viewer, recorded):
     begin, end = view["range"]
     _, columns = payload.unpack(Model(str(recorded)).view("flat", begin=begin, end=end, limit=1))
     until, right = time.monotonic() + browser.PATIENCE, pytest.approx(columns["excl"][0], rel=0.01)
-    # those of a range on the way to this one stand there until the answer comes
-    while (told := viewer.page.evaluate("document.querySelector('.inrange li')?.innerText")) is None or units_of(told) != right:
-        assert time.monotonic() < until, (told, right)
+    # until the answer arrives, the list shows the previous range
+    while (text := viewer.page.evaluate("document.querySelector('.inrange li')?.innerText")) is None or units_of(text) != right:
+        assert time.monotonic() < until, (text, right)
         time.sleep(0.05)
-    assert view["span"]["end"] == whole  # the picture stays
-    x, y = viewer.box("canvas")  # what is selected stands above it
-    view = viewer.drag(x + left + 600, y + view["ruler"], x + left + 400, y + 100)  # from the ruler
+    assert view["span"]["end"] == whole  # the timeline keeps its span
+    x, y = viewer.box("canvas")  # the selection is shown above it
+    view = viewer.drag(x + left + 600, y + view["ruler"], x + left + 400, y + 100)  # a drag from the ruler
     assert view["range"] == pytest.approx([400 * per_pixel, 600 * per_pixel], rel=0.02)
     viewer.focus("canvas")
     assert viewer.key("Escape")["range"] is None
@@ -179,12 +180,12 @@ def test_counters_and_markers(viewer, recorded):
     ((location, points),) = view["counters"]["queue"].items()
     assert [point["mean"] for point in points] == [3, 8, 5]
     assert [mark["text"] for mark in view["markers"]] == ["reached 3", "reached 8", "reached 5"]
-    # each marker is two calls after its value
+    # the program sets each marker two calls after its value
     leaves = Model(str(recorded)).flat(location=int(location), match="leaf")
     for point, mark in zip(points, view["markers"]):
         assert mark["location"] == int(location)
         assert mark["time"] - point["at"] >= 2 * leaves[0]["min"]
-    # under the pointer
+    # the pointer on the counter shows its name
     x, y = viewer.box("canvas")
     at = view["left"] + (points[1]["at"] + 0.01) / view["whole"]["end"] * (view["width"] - view["left"])
     viewer.mouse("Moved", x + at, y + view["top"] - 10)

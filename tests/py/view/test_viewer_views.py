@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bottom-up, callers, call graph, source, waits, critical path, tasks and files in a real browser, against what Model says."""
+"""Bottom-up, callers, call graph, source, waits, critical path, tasks and files in a real browser: their numbers equal the
+model's."""
 
 import subprocess
 import sys
@@ -95,7 +96,7 @@ def test_bottom_up_opens_to_callers_by_keys(viewer, model):
     (found,) = model.callers("__main__:leaf")
     callers = {row["name"]: row for row in found["callers"]}
     assert [row["depth"] for row in rows] == [0] + [1] * len(callers)
-    # leaf does not call itself: all its time by a caller is that of the edge
+    # leaf() is not recursive: its time by caller is the time of the edge
     assert {row["name"]: row["visits"] for row in rows[1:]} == {name: row["visits"] for name, row in callers.items()}
     for row in rows[1:]:
         assert close(row["excl"], callers[row["name"]]["excl"]) and close(row["incl"], callers[row["name"]]["incl"])
@@ -268,29 +269,29 @@ def test_a_search_fades_the_others_in_every_picture(viewer, name):
         return viewer.pixels()
 
     everything = drawn("")
-    assert drawn("/./") == everything  # which hits all
+    assert drawn("/./") == everything  # the pattern matches everything
     some, none = drawn(":Main"), drawn("nothing is called so")
     assert some == drawn(":main") and everything not in (some, none)
-    assert some != none or name in ("timeline", "flame")  # where it may be too short to be seen itself
+    assert some != none or name in ("timeline", "flame")  # in these views the match may be too short to be visible
 
 
 FADED = "[...document.querySelectorAll('main .faded')].map(e => e.textContent)"
 
 
 def test_a_search_fades_the_others_in_every_table(viewer):
-    longest = viewer.open("view=summary")["functions"][0][0]  # of which the summary has few
+    longest = viewer.open("view=summary")["functions"][0][0]  # the summary shows few functions
     for view, hit in (("tasks", "naps"), ("io", "write"), ("source", "lines"), ("summary", longest)):
         viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}")
         assert viewer.page.evaluate(FADED) == [], view
         viewer.open(f"view={view}&search={quote(hit)}")
         faded = viewer.page.evaluate(FADED)
         assert not any(hit in text for text in faded), (view, faded)
-        assert faded or view == "source", view  # which has one function
+        assert faded or view == "source", view  # the source view shows one function
         viewer.open(f"view={view}&search=nothing")
         assert any(hit in text for text in viewer.page.evaluate(FADED)), view
 
 
-def test_what_a_range_does_not_narrow_is_said(viewer, model):
+def test_views_without_ranges_are_reported(viewer, model):
     end = model.tasks()["tasks"][0]["created"]
     notes = "[...document.querySelectorAll('main .note')].map(e => e.textContent).join(' ')"
     for view in ("tasks", "io", "source"):
@@ -299,7 +300,7 @@ def test_what_a_range_does_not_narrow_is_said(viewer, model):
         shown = viewer.open(f"view={view}&region={viewer.index_of('__main__:lines')}")
         assert "known separately" not in viewer.page.evaluate(notes), view
         assert view != "tasks" or shown["tasks"] == len(model.tasks()["tasks"])
-    assert viewer.open(f"view=tasks&begin=0&end={end}")["tasks"] == 0  # before the first
+    assert viewer.open(f"view=tasks&begin=0&end={end}")["tasks"] == 0  # before the first task
 
 
 def test_the_help_of_keys(viewer):
@@ -312,7 +313,7 @@ def test_the_help_of_keys(viewer):
     viewer.key("?")
     assert viewer.page.evaluate(box) is False
     viewer.focus("input[type=search]")
-    viewer.key("?")  # a letter there
+    viewer.key("?")  # types the character
     assert viewer.page.evaluate(box) is False
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks and waits (run --waits): what each thread waited for, how often and how long, for which object, who held it; deadlocks."""
+"""Locks and waits (run --waits): each wait's count, time, object and call path, the lock's holder, and deadlocks."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def test_a_lock_that_is_held(spartito, tmp_path, kind, hook):
     assert sum(w["count"] for w in found) == 3
     took = [float(line) for line in out.split()]
     total = sum(w["time"] for w in found)
-    assert 3 * 0.199 < total <= sum(took)  # it sleeps so long when the other one waits
+    assert 3 * 0.199 < total <= sum(took)  # the holder sleeps that long when the other thread waits
     assert max(w["longest"] for w in found) <= max(took)
     assert {w["kind"] for w in found} == {kind.lower()}
     assert {waits.name(w["holder"]) for w in found} == {"holder"}
@@ -42,10 +42,10 @@ def test_a_lock_that_is_held(spartito, tmp_path, kind, hook):
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_the_metric(spartito, tmp_path, hook):
-    """Waits are in the call tree too, with the functions that waited."""
+    """Waits are metrics of the call tree, at the functions that waited."""
     model, _ = recorded(spartito, tmp_path, HELD.replace("KIND", "Lock"), "--hook", hook)
     rows = {row["name"]: row["metrics"] for row in model.flat()}
-    assert rows["__main__:hold"]["waits"]["excl"] >= 3  # its sleeps, and perhaps the GIL
+    assert rows["__main__:hold"]["waits"]["excl"] >= 3  # its sleeps, and possibly waits for the GIL
     assert rows["__main__:hold"]["wait_time"]["excl"] >= 3 * 0.19e9
     assert rows["__main__:want"]["waits"]["excl"] >= 3
     assert rows["__main__:want"]["wait_time"]["excl"] > 0
@@ -127,7 +127,7 @@ def test_every_kind_of_object(spartito, tmp_path, hook):
         "barrier": "threading.Barrier",
     }
     for kind, type_name in kinds.items():
-        # who notifies may still hold the lock of the condition when this thread comes back to it: that is a wait of its own
+        # the notifier may still hold the condition's lock when this thread acquires it again: a separate wait
         (wait,) = [w for w in waits.at(line_of(OBJECTS, f"{kind}.wait"), kind) if w["news"]]
         user = waits.user(wait)
         assert (wait["count"], user["kind"], user["type"]) == (1, kind, type_name)
@@ -146,7 +146,7 @@ def test_every_kind_of_object(spartito, tmp_path, hook):
         ("timed", "lock", "_thread.lock"),
     ):
         found = waits.at(line_of(OBJECTS, f"{mark}.wait"), kind)
-        if mark == "future":  # its condition's lock may be taken as well
+        if mark == "future":  # acquiring the lock of its condition may be a wait, too
             found = [w for w in found if w["news"]]
         assert sum(w["count"] for w in found) == 1, mark
         if mark in ("sleep", "timed"):
@@ -166,7 +166,7 @@ def test_processes(spartito, tmp_path):
     assert lock["count"] == 1
     assert waits.user(lock)["type"] == "multiprocessing.synchronize.Lock"
     assert waits.one(line_of(PROCESSES, "pool.wait"), "future")["time"] > 0
-    own = (["__main__:hold"], ["__main__:wanted"])  # a pool may sleep where it ends
+    own = (["__main__:hold"], ["__main__:wanted"])  # a pool may sleep at its end
     slept = [w for w in waits.found["waits"] if w["kind"] == "sleep" and w["stack"][-1:] in own]
     assert len(slept) == 2
     assert {waits.info["processes"][waits.info["locations"][w["location"]]["process"]]["forked"] for w in slept} == {True}
@@ -191,7 +191,7 @@ print(len(set(seen)))
 
 def test_the_address_of_a_lock_is_used_again(spartito, tmp_path):
     model, out = recorded(spartito, tmp_path, REUSED)
-    assert int(out) < 20  # or the test is none
+    assert int(out) < 20  # otherwise no address was used again, and the test proves nothing
     locks = [lock for lock in Waits(model).locks if lock["kind"] == "lock" and lock["made_line"] == line_of(REUSED, "made")]
     assert int(out) < len(locks) <= 20
     assert {(lock["contended"], lock["freed"]) for lock in locks} == {(1, True)}
@@ -224,7 +224,7 @@ def test_another_thread_releases(spartito, tmp_path):
 
 
 def test_keyboard_interrupt(spartito, tmp_path):
-    """Ctrl-C ends a wait as without us; where it was part of a deadlock cycle, that is reported."""
+    """Ctrl-C ends a wait as without Spartito. A deadlock cycle that the wait was part of is reported."""
     text = """
     import os, signal, threading
     from asleep import until_asleep
@@ -262,7 +262,7 @@ def test_keyboard_interrupt(spartito, tmp_path):
 
 
 def test_fork_while_a_lock_is_held(spartito, tmp_path):
-    """The child inherits a lock whose holder is not there."""
+    """The child inherits a held lock, whose holder does not exist in the child."""
     text = """
     import os, threading, warnings
     lock = threading.Lock()
@@ -330,7 +330,7 @@ def test_the_report_of_a_lock_that_was_inherited(spartito, tmp_path, wait, statu
 
 UNCHANGED = """
 import copy, inspect, pickle, queue, select, socket, sys, threading, time, _thread
-def told(function, *args, **kwargs):
+def call(function, *args, **kwargs):
     try:
         return function(*args, **kwargs)
     except BaseException as e:
@@ -338,23 +338,23 @@ def told(function, *args, **kwargs):
 lock, rlock = threading.Lock(), threading.RLock()
 for one in (lock, rlock):
     print(type(one), type(one).__name__, one.acquire.__doc__, one.__enter__.__doc__, one.acquire.__name__, one.acquire.__qualname__)
-    print(repr(one).split(" at ")[0], told(inspect.signature, one.acquire), told(inspect.signature, type(one).acquire))
-    print(told(pickle.dumps, one), told(copy.copy, one))
-    print(told(one.release), told(one.acquire, 1, 2, 3), told(one.acquire, timeout=-5), told(one.acquire, False, 1))
-    print(told(one.acquire, True, "x"), told(one.acquire, blocking=True, nonsense=1))
-    print(told(one.acquire, True, 1e300), told(one.acquire, True, float("nan")), told(one.acquire, timeout=2**80))
-    print(told(one.acquire, True, 10**400), told(one.acquire, timeout=-(10**400)))
+    print(repr(one).split(" at ")[0], call(inspect.signature, one.acquire), call(inspect.signature, type(one).acquire))
+    print(call(pickle.dumps, one), call(copy.copy, one))
+    print(call(one.release), call(one.acquire, 1, 2, 3), call(one.acquire, timeout=-5), call(one.acquire, False, 1))
+    print(call(one.acquire, True, "x"), call(one.acquire, blocking=True, nonsense=1))
+    print(call(one.acquire, True, 1e300), call(one.acquire, True, float("nan")), call(one.acquire, timeout=2**80))
+    print(call(one.acquire, True, 10**400), call(one.acquire, timeout=-(10**400)))
     print(one.acquire(), one.acquire(False), one.acquire(blocking=0), repr(one).split(" at ")[0])
-    print(told(type(one).acquire), told(type(one).acquire, 1), one.release(), told(type(one).release, one))
+    print(call(type(one).acquire), call(type(one).acquire, 1), one.release(), call(type(one).release, one))
     with one as entered:
         print(entered)
     print(one.__enter__(), one.__exit__(None, None, None), one.acquire(timeout=0.5), one.release())
-    print(told(one.acquire, True, -1), told(one.__exit__), told(one.release))
+    print(call(one.acquire, True, -1), call(one.__exit__), call(one.release))
 class Mine(type(rlock)):
     pass
-print(Mine().acquire(), Mine.acquire is type(rlock).acquire, told(time.sleep, -1), told(time.sleep, "x"), told(select.select, 1))
-print(time.sleep.__module__, time.sleep.__text_signature__, time.sleep, told(queue.SimpleQueue().get, False))
-print(told(queue.SimpleQueue().get, True, 0.01), told(queue.Queue().get, timeout=0.01), told(threading.Thread().join))
+print(Mine().acquire(), Mine.acquire is type(rlock).acquire, call(time.sleep, -1), call(time.sleep, "x"), call(select.select, 1))
+print(time.sleep.__module__, time.sleep.__text_signature__, time.sleep, call(queue.SimpleQueue().get, False))
+print(call(queue.SimpleQueue().get, True, 0.01), call(queue.Queue().get, timeout=0.01), call(threading.Thread().join))
 for _ in range(300):
     with lock, rlock:
         pass
@@ -370,7 +370,7 @@ class Socket(socket.socket):
         print("asked")
 one, other = socket.socketpair()
 other.send(b"x")
-print(told(Queue().get, Asked()), told(queue.SimpleQueue().get, Asked()), Socket(fileno=one.detach()).recv(1))
+print(call(Queue().get, Asked()), call(queue.SimpleQueue().get, Asked()), Socket(fileno=one.detach()).recv(1))
 condition = threading.Condition()
 with condition, condition:
     print(condition.wait(0.01), condition._is_owned(), repr(condition).split(",")[0].split(" at ")[0])
@@ -387,7 +387,7 @@ def test_the_program_sees_no_difference(spartito, tmp_path, hook):
     (tmp_path / "program.py").write_text(UNCHANGED)
     command = [sys.executable, "program.py"]
     if hook == "setprofile":
-        # any function of sys.setprofile makes 3.12 word the error of a method without its object differently
+        # in Python 3.12, any profile function changes the text of an error: a method called without its object
         command = [*spartito, "run", "-q", "--hook", hook, "-o", "without", "--", *command]
     plain = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert plain.returncode == 0, plain.stderr
@@ -396,7 +396,7 @@ def test_the_program_sees_no_difference(spartito, tmp_path, hook):
 
 
 def test_many_threads_count_right(spartito, tmp_path):
-    """All that is got is counted, whoever had to wait."""
+    """Acquisitions are counted exactly, whichever thread had to wait."""
     text = """
     import threading, sys
     sys.setswitchinterval(1e-5)
@@ -429,7 +429,7 @@ def test_many_threads_count_right(spartito, tmp_path):
 
 
 def test_what_does_not_wait(spartito, tmp_path):
-    """A process is only asked whether it has ended."""
+    """waitid() and waitpid() with WNOHANG or for an ended process do not block: no wait is recorded."""
     text = """
     import os
     pid = os.fork()
@@ -473,7 +473,8 @@ def test_arguments_by_name(spartito, tmp_path):
 
 
 def test_signals_while_a_lock_is_waited_for(spartito, tmp_path):
-    """A handler runs meanwhile, and the wait goes on for what is left of its time; an exception of the handler ends it."""
+    """A signal handler runs during a wait, which then continues for the rest of its timeout. An exception of the handler ends the
+    wait."""
     text = """
     import signal, threading, time
     from asleep import when_asleep
@@ -507,7 +508,7 @@ def test_signals_while_a_lock_is_waited_for(spartito, tmp_path):
 
 
 def test_a_queue_in_the_middle_of_itself(spartito, tmp_path):
-    """As where a signal handler puts into the queue that the thread is putting into: it waits for itself, not for news."""
+    """A signal handler puts into the queue whose put() it interrupted: the thread waits for its own lock, not for an item."""
     text = """
     import os, queue
     from asleep import when_asleep
@@ -558,7 +559,7 @@ def test_join_with_a_timeout_is_no_deadlock(spartito, tmp_path):
 
 
 def test_where_functions_are_not_recorded(spartito, tmp_path):
-    """The call path is found when it is needed."""
+    """Without recorded calls, the call path of a wait is read from the frames."""
     text = """
     import time
     def f():
@@ -572,7 +573,7 @@ def test_where_functions_are_not_recorded(spartito, tmp_path):
 
 
 def test_start_and_stop(spartito, tmp_path):
-    """A measurement by the program itself; what was there before is put back."""
+    """A program that starts and stops the measurement itself: replaced functions are restored."""
     text = """
     import sys, threading
     import spartito

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waits of the C library (run --waits): mutexes, condition variables and the like of compiled code, sleeps, descriptors; among
-threads of Python and threads that never see it. What waits, how often and how long is known (tests/native/waits.c)."""
+"""Waits in the C library (run --waits): mutexes, condition variables and others in compiled code, sleeps and descriptors, in Python
+threads and in threads that never run Python. The waits of tests/native/waits.c are known exactly."""
 
 import ctypes
 import os
@@ -49,7 +49,7 @@ def test_a_mutex_that_is_held(spartito, tmp_path, library, hook):
     waits = Waits(model)
     found = waits.at(line_of(text, "wait"), "mutex")
     assert sum(w["count"] for w in found) == 5
-    # each holder keeps it for 40 ms from when want() sleeps on; what the program measures is around that
+    # each holder keeps the mutex for 40 ms from the time when want() sleeps; the program measures a longer interval
     took = int(out) * 1e-6
     assert 5 * 0.04 * 0.99 < sum(w["time"] for w in found) < took * 1.001
     assert {w["stack"][-1] for w in found} == {"__main__:want"}
@@ -57,7 +57,7 @@ def test_a_mutex_that_is_held(spartito, tmp_path, library, hook):
     (lock,) = {w["lock"] for w in found}
     lock = waits.locks[lock]
     assert (lock["kind"], lock["type"], lock["contended"]) == ("mutex", "pthread_mutex_t global_lock in contend.so", 5)
-    # each was held by a thread of its own, which slept while it held it
+    # each time another thread held it, and slept meanwhile
     holders = {w["holder"] for w in found}
     assert len(holders) >= 4 and 0 not in holders
     slept = [w for w in waits.found["waits"] if w["kind"] == "sleep"]
@@ -81,7 +81,7 @@ def test_where_a_mutex_was_made(spartito, tmp_path, library):
     assert {(lock["type"], waits.name(lock["made_by"])) for lock in locks} == {("pthread_mutex_t", "MainThread")}
 
 
-# function, what it waits for how often, and how often it does so for at least 100 ms; until a certain moment may be shorter
+# Function, kind of its waits, their count, and how many last at least 100 ms. Those with an absolute deadline may be shorter.
 EACH = (
     ("cond_wait", "cond", 1, 1),
     ("cond_timedwait", "cond", 1, 0),
@@ -101,7 +101,7 @@ def test_every_kind(spartito, tmp_path, library):
     waits = Waits(model)
     for name, kind, count, long in EACH:
         found = kinds_at(waits, line_of(text, name))
-        for other in ("thread", "sem", "mutex"):  # the ends of helpers, which may or may not be there first
+        for other in ("thread", "sem", "mutex"):  # waits for the end of helper threads, which may have ended before
             if other != kind:
                 found.pop(other, None)
         assert found == {kind: count}, name
@@ -121,7 +121,7 @@ def test_nothing_is_different(spartito, tmp_path, library):
 
 
 def test_what_python_waits_for_is_counted_once(spartito, tmp_path):
-    """The interpreter waits for its locks and its GIL by the same functions of the C library, and so do its modules."""
+    """The interpreter and its modules use the same C library functions for the GIL and for locks: each wait is counted once."""
     text = """
     import fcntl, multiprocessing, queue, select, socket, subprocess, sys, threading, time
     sys.setswitchinterval(1e-4)
@@ -177,13 +177,13 @@ def test_threads_that_never_see_python(spartito, tmp_path, library, n):
     assert waits.locks[lock]["holder"] is None
     assert waits.locks[lock]["count"] <= n * 2000
     assert sum(w["count"] for w in waits.found["waits"] if w["kind"] == "sleep") == n * 20
-    # who held it is one of those threads
+    # holders are some of these threads
     holders = {w["holder"] for w in found if w["holder"] is not None}
     assert holders and 0 not in holders
 
 
 def test_threads_that_begin_while_others_wait(spartito, tmp_path, library):
-    """Each holder is a thread that is only being made known when another one asks who it is."""
+    """A waiter may need its holder's name while the recorder is only registering this thread."""
     text = program(library, """
     for _ in range(150):
         c.wait_for_made(2, 0)
@@ -198,7 +198,7 @@ def test_threads_that_begin_while_others_wait(spartito, tmp_path, library):
 
 
 def test_a_deadlock(spartito, tmp_path, library):
-    """Mutexes of C that two threads take in different order; and one with a lock of Python's in the cycle."""
+    """Mutexes of C that two threads lock in different order, and a cycle with a Python lock in it."""
     text = program(library, """
     c.mutex_new.restype = ctypes.c_void_p
     c.mutex_lock.argtypes = [ctypes.c_void_p]
@@ -235,7 +235,7 @@ def test_a_deadlock(spartito, tmp_path, library):
 
 
 def test_fork(spartito, tmp_path, library):
-    """A child has waits of its own, and what it inherited."""
+    """A forked child has separate waits, and those that it inherited."""
     text = program(library, """
     c.wait_for_global(2, 20)
     if os.fork() == 0:
@@ -265,7 +265,7 @@ def test_where_functions_are_not_recorded(spartito, tmp_path, library):
 
 
 def test_numpy(spartito, tmp_path):
-    """BLAS has threads of its own, which wait for work."""
+    """The worker threads of BLAS wait for work."""
     pytest.importorskip("numpy")
     text = """
     import os
@@ -281,7 +281,7 @@ def test_numpy(spartito, tmp_path):
 
 
 def test_without_the_library(spartito, tmp_path, library):
-    """A measurement by the program itself, without the library: what is missing is said."""
+    """A program starts the measurement itself without the preloaded library: a message reports which waits are missing."""
     text = program(library, """
     import spartito
     spartito.start("x", waits=True)
@@ -312,7 +312,7 @@ def test_start_and_stop(spartito, tmp_path, library):
 
 
 def test_a_library_that_locks_before_a_fork(spartito, tmp_path, library):
-    """Its handlers run after ours, with a mutex that somebody waited for."""
+    """The library's fork handlers run after the recorder's, and lock a mutex for which a thread has waited."""
     text = program(library, """
     import spartito
     assert c.prepare_for_forks() == 0

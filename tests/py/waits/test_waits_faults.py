@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What must not harm a program whose waits are recorded: waits that longjmp leaves, threads that are to be cancelled,
-allocators with locks of their own, locks that are taken for fork."""
+"""Recording waits must not harm a program: waits left by longjmp, threads that are cancelled, allocators with locks, and locks held
+during fork."""
 
 import errno
 import os
@@ -40,7 +40,7 @@ def allocator(tmp_path_factory):
 
 
 def test_waits_that_longjmp_leaves(spartito, tmp_path, left):
-    """Their frames are overwritten before the next wait begins; of Python too."""
+    """longjmp leaves waits, also of Python functions, and their stack frames are overwritten before the next wait."""
     text = f"""
     import ctypes, signal, time
     c = ctypes.PyDLL({left!r})
@@ -51,7 +51,7 @@ def test_waits_that_longjmp_leaves(spartito, tmp_path, left):
     model, out = recorded(spartito, tmp_path, text)
     assert out == "4\n" * 3
     waits = Waits(model)
-    # the 12 that were left have no end, and nobody waits there any more
+    # the 12 left waits have no end, but none is reported as still outstanding
     assert not [w for w in waits.found["waits"] if w["open"]]
     short = [w for w in waits.found["waits"] if w["kind"] == "select"]
     assert sum(w["count"] for w in short) == 12
@@ -59,7 +59,7 @@ def test_waits_that_longjmp_leaves(spartito, tmp_path, left):
 
 
 def test_a_thread_that_is_to_be_cancelled(spartito, tmp_path, left):
-    """The recorder opens its file on the way: there a thread can be cancelled, which must not happen with its locks held."""
+    """The thread is cancelled while the recorder opens its file: it must not hold locks of the recorder at that point."""
     text = f"""
     import ctypes, threading
     c = ctypes.CDLL({left!r})
@@ -81,7 +81,7 @@ def with_allocator(spartito, tmp_path, allocator, text):
 
 
 def test_an_allocator_with_a_lock(spartito, tmp_path, left, allocator):
-    """The recorder allocates with locks of its own held: that the allocator waits is not told to it."""
+    """The recorder allocates with its locks held: a wait in the allocator must not call the recorder again."""
     text = f"""
     import ctypes, threading
     c = ctypes.CDLL({left!r})
@@ -100,7 +100,7 @@ def test_an_allocator_with_a_lock(spartito, tmp_path, left, allocator):
 
 
 def test_a_lock_that_is_taken_for_fork(spartito, tmp_path, contend, allocator):
-    """By a handler that was there before the recorder's own: it comes when that has its locks."""
+    """A fork handler that was registered before the recorder's runs while the recorder holds its locks, and waits for a lock."""
     text = f"""
     import ctypes, os, threading
     c, a = ctypes.CDLL({contend!r}), ctypes.CDLL({allocator!r})
@@ -120,7 +120,7 @@ def test_a_lock_that_is_taken_for_fork(spartito, tmp_path, contend, allocator):
 
 
 def test_a_library_that_names_no_versions(spartito, tmp_path):
-    """Its functions of condition variables are those of before glibc 2.3.2, where they had another size."""
+    """A library without symbol versions uses the condition variables of before glibc 2.3.2, which have another size."""
     old = built(tmp_path, "waits_old", "-nostdlib")
     text = f"""
     import ctypes
@@ -134,7 +134,7 @@ def test_a_library_that_names_no_versions(spartito, tmp_path):
 
 
 def test_a_handler_of_a_crash(spartito, tmp_path, left):
-    """It waits while its thread is in malloc(), which has its lock."""
+    """The handler waits while its thread holds the lock of malloc()."""
     text = f"""
     import ctypes
     ctypes.CDLL({left!r}).abort_in_malloc()
@@ -147,7 +147,8 @@ def test_a_handler_of_a_crash(spartito, tmp_path, left):
 
 @pytest.mark.parametrize("jumps", [False, True], ids=["alone", "after a longjmp"])
 def test_a_handler_in_malloc(spartito, tmp_path, left, jumps):
-    """It waits at places where nobody waited before: the recorder would ask for memory."""
+    """A signal handler waits at call sites without an entry in the recorder's tables, while its thread is in malloc(): the recorder
+    must not allocate."""
     text = f"""
     import ctypes
     c = ctypes.CDLL({left!r})
@@ -162,7 +163,7 @@ def test_a_handler_in_malloc(spartito, tmp_path, left, jumps):
 
 
 def test_children_that_load_a_library(spartito, tmp_path, left, contend):
-    """Other threads look into the linker's tables at the time of the fork."""
+    """Other threads hold the lock of the dynamic linker's tables at the time of the fork."""
     text = f"""
     import ctypes
     c = ctypes.CDLL({left!r})
@@ -175,7 +176,7 @@ def test_children_that_load_a_library(spartito, tmp_path, left, contend):
 
 
 def test_quick_turns(spartito, tmp_path, left):
-    """Measurements begin and end while threads of C wait, make mutexes, and are made known to the recorder."""
+    """Measurements begin and end while C threads wait, create mutexes and are registered by the recorder."""
     measures_itself(tmp_path, f"""
     import ctypes, time
     import spartito
@@ -199,7 +200,7 @@ def test_quick_turns(spartito, tmp_path, left):
 
 
 def test_threads_that_end_after_the_measurement(spartito, tmp_path):
-    """More of them than the C library keeps the stacks of: what the next start() looks at is not in their memory."""
+    """More threads end than the C library caches stacks: the next start() must not read memory of an ended thread."""
     measures_itself(tmp_path, """
     import threading
     import spartito
@@ -230,7 +231,7 @@ def test_without_the_option_nothing_is_taken(spartito, tmp_path):
 
 
 def test_types_of_locks_that_are_not_known(tmp_path):
-    """They are left alone, and the result says so."""
+    """Lock types of an unknown layout are not wrapped, and the result reports it."""
     measures_itself(tmp_path, """
     import _thread
     import spartito
@@ -247,7 +248,8 @@ def test_types_of_locks_that_are_not_known(tmp_path):
 
 
 def test_another_wrapper_on_top(tmp_path):
-    """It stays when the measurement ends, it is called once for each call then and later, and may go."""
+    """Another wrapper above Spartito's is kept when the measurement ends. It is called once for each call during and after it, and
+    can be removed."""
     measures_itself(tmp_path, """
     import ctypes, time
     import spartito
@@ -306,6 +308,6 @@ def test_waits_that_do_not_end_are_in_the_columns(spartito, tmp_path, end):
     (wait,) = (w for w in model.locks()["waits"] if w["open"])
     assert row["metrics"]["waits"]["excl"] == 1
     assert row["metrics"]["wait_time"]["excl"] / 1e9 == pytest.approx(wait["time"]) and wait["time"] >= 1
-    # they are what all waits are together
+    # the metric's sum equals the sum of all waits
     whole = sum(w["time"] for w in model.locks()["waits"])
     assert sum(row["metrics"]["wait_time"]["excl"] for row in model.flat()) / 1e9 == pytest.approx(whole, rel=0.05)

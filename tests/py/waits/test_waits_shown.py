@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Locks and waits as they are shown: deadlocks of a hung program, in the report, by `spartito doctor PID`, and merged."""
+"""Locks and waits in the report and in `spartito doctor PID`: deadlocks of a hung program, and merged experiments."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from spartito._analyse import Model
 from spartito.report import locktable
 from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
 
-CIRCLE = """
+CYCLE = """
 import os, threading
 from asleep import until_asleep
 locks = [threading.Lock() for _ in range(N)]
@@ -49,8 +49,8 @@ def check_cycle(waits, n, text):
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_deadlock(spartito, tmp_path, n, number):
-    """Seen from outside while it hangs, and in what a killed process leaves."""
-    text = f"N = {n}" + CIRCLE
+    """A deadlock is shown by `spartito doctor` while the program hangs, and by the report after the program was killed."""
+    text = f"N = {n}" + CYCLE
     words = [str(w) for w in command(tmp_path, text)]
     words.remove("-q")
     hung = subprocess.Popen([*spartito, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -89,7 +89,7 @@ def test_report(spartito, tmp_path):
 
 
 def test_merged(spartito, tmp_path):
-    """A merged experiment says the same."""
+    """A merged experiment has the same waits."""
     model, _ = recorded(spartito, tmp_path, PROCESSES)
     before = model.locks()
     done = run(spartito, "finalize", "--force", "-q", tmp_path / "x")
@@ -130,7 +130,7 @@ t.join()
 
 
 def test_an_object_and_its_locks_are_one_row(spartito, tmp_path):
-    """A queue is waited for while it is empty and while it is full, a thread when it begins and when it ends."""
+    """Waits for an empty and for a full queue are in one row, as are waits for a thread's begin and for its end."""
     recorded(spartito, tmp_path, PARTS)
     done = run(spartito, "report", "waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
     rows = done.stdout.split("\n\n")[0].split("\n")[1:]
@@ -171,7 +171,8 @@ if __name__ == "__main__":
 
 
 def test_where_the_library_made_what_it_waits_for(spartito, tmp_path):
-    """What the interpreter's library makes for a program is called after the program's line, processes by name and pid."""
+    """Objects that the standard library creates for the program are named after the program's line, and processes by name and
+    pid."""
     _, out = recorded(spartito, tmp_path, MADE)
     done = run(spartito, "report", "waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -180,7 +181,7 @@ def test_where_the_library_made_what_it_waits_for(spartito, tmp_path):
         assert f"multiprocessing.{what} made at program.py:{line_of(MADE, mark)}" in objects
     assert f"context.ForkProcess holder (pid {out.strip()})" in objects
     assert "threading.py:" not in objects
-    if sys.version_info < (3, 13):  # later ones wait for it in C, without a lock of Python
+    if sys.version_info < (3, 13):  # later versions wait for it in C, without a Python lock
         assert "the end of late" in objects
     assert not re.search(r"(Lock|Queue|Process|Executor) 0x", objects)
     executors = set(re.findall(r"ThreadPoolExecutor made at (\S+)", objects))
@@ -198,7 +199,7 @@ def test_files_of_libraries_are_shown_by_their_tails():
 
 
 def test_threads_of_c_are_called_in_the_same_words():
-    """Of one whose location is not known, no address is shown."""
+    """Names of C threads: the thread id if it is known; otherwise a number, not an address."""
     known = {"process": 0, "kind": "thread", "type": "pthread_t", "user": None, "made_file": None, "made_line": 0}
     locks = [{**known, "holder": h, "holder_stack": [], "address": 0x7F00 + i} for i, h in enumerate((0, None, None))]
     info = {"locations": [{"name": "", "tid": 7, "process": 0}], "processes": [{"pid": 1}]}
@@ -207,7 +208,7 @@ def test_threads_of_c_are_called_in_the_same_words():
 
 
 def test_a_method_that_a_thread_runs(spartito, tmp_path):
-    """All that is open is threading's own then: the thread waits for the object, and not for itself."""
+    """All open frames belong to threading: the thread waits for the object, not for itself."""
     model, _ = recorded(spartito, tmp_path, """
         import threading, queue
         from asleep import until_asleep

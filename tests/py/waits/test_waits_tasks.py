@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tasks wait for, in `report waits`: by kind and call path, apart from the waits of threads."""
+"""Waits of asyncio tasks in `report waits`: by kind and call path, separate from the waits of threads."""
 
 import json
 import os
@@ -69,7 +69,7 @@ async def main():
 
 asyncio.run(main())
 """
-# kind, the program's own path, how often, at least so many s: those of a sleep, whose time begins in the wait
+# kind, call path in the program, count, minimum in seconds: for a sleep, whose time begins within the wait
 EXPECTED = [
     ("lock", ["__main__:outer", "__main__:want"], 1, 0),
     ("sleep", ["__main__:hold"], 1, 0.049),
@@ -95,11 +95,11 @@ def test_kinds_and_paths(spartito, tmp_path, hook):
         assert sum(w["count"] for w in found) == count, (kind, path, rows)
         assert sum(w["time"] for w in found) > least
         assert {w["library"] for w in found} == {"asyncio"}
-    # all of them, and no more time than the tasks say
+    # all waits, with the time that the tasks report
     groups = model.tasks()["groups"]
     assert sum(w["count"] for w in rows) == sum(w["count"] for g in groups for w in g["waits"])
     assert abs(sum(w["time"] for w in rows) - sum(w["time"] for g in groups for w in g["waits"])) < 1e-6
-    # threads wait for other things
+    # threads do not wait for these objects
     assert not {"condition", "event"} & {w["kind"] for w in model.locks()["waits"] if w["stack"][-1:] == ["__main__:main"]}
 
 
@@ -160,23 +160,23 @@ trio.run(main)
 """
 
 
-def told(*stack, task="__main__:main", what=None):
+def classified(*stack, task="__main__:main", what=None):
     return awaittable.classify({"stack": list(stack), "task": task, "where": stack[-1] if stack else None, "what": what})
 
 
 def test_what_stacks_say():
     loop = ("asyncio.runners:run", "asyncio.events:Handle._run")
     main = ["__main__:main"]
-    assert told(*loop, *main, "asyncio.tasks:wait_for", "asyncio.queues:Queue.get") == ("queue", "asyncio", main)
-    assert told(*loop, *main, "asyncio.tasks:wait_for", what="_asyncio.Future") == ("task", "asyncio", main)
-    assert told(*loop, *main, what="_asyncio.Task") == ("task", "asyncio", main)
-    assert told(*loop, *main, what="Thing") == ("other", "asyncio", main)
+    assert classified(*loop, *main, "asyncio.tasks:wait_for", "asyncio.queues:Queue.get") == ("queue", "asyncio", main)
+    assert classified(*loop, *main, "asyncio.tasks:wait_for", what="_asyncio.Future") == ("task", "asyncio", main)
+    assert classified(*loop, *main, what="_asyncio.Task") == ("task", "asyncio", main)
+    assert classified(*loop, *main, what="Thing") == ("other", "asyncio", main)
     inner = ("asyncio.locks:_ContextManagerMixin.__aenter__", "asyncio.locks:Lock.acquire")
-    assert told(*loop, *main, *inner) == ("lock", "asyncio", main)
+    assert classified(*loop, *main, *inner) == ("lock", "asyncio", main)
     inner = ("trio._sync:Lock.acquire", "trio._core._traps:wait_task_rescheduled")
-    assert told("trio._core._run:unrolled_run", *main, *inner) == ("lock", "trio", main)
-    # a task that is the library's own
-    assert told(*loop, "asyncio.tasks:sleep", task="asyncio.tasks:sleep") == ("sleep", "asyncio", ["asyncio.tasks:sleep"])
+    assert classified("trio._core._run:unrolled_run", *main, *inner) == ("lock", "trio", main)
+    # a task of the library itself
+    assert classified(*loop, "asyncio.tasks:sleep", task="asyncio.tasks:sleep") == ("sleep", "asyncio", ["asyncio.tasks:sleep"])
     # a record without a call path
     row = {"stack": [], "task": "__main__:main", "where": "asyncio.tasks:sleep", "what": "_asyncio.Future"}
     assert awaittable.classify(row) == ("sleep", "asyncio", main)

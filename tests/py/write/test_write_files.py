@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What holds for every format: the table, whole files or none, refusals, cancelling, one process of several."""
+"""Tests for every format: the table of formats, complete files or none, refusals, cancelling, and one process of several."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import written
 from spartito import _analyse
 
 TABLE = {row[0]: row for row in _analyse.writers()}
-FORMATS = {name: row for name, row in TABLE.items() if name != "lprof"}  # which needs lines: test_write_lprof.py
+FORMATS = {name: row for name, row in TABLE.items() if name != "lprof"}  # lprof needs lines: test_write_lprof.py
 FILES = [name for name, row in FORMATS.items() if not row[5]]
 
 
@@ -56,7 +56,7 @@ def test_missing_directory_is_named(name, tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_disk_full_leaves_nothing(name, tmp_path):
-    """A limit on the size of files stands for the full disk."""
+    """A limit on the size of files emulates a full disk."""
     code = (
         "import resource, signal, sys\nfrom spartito import _analyse\n"
         "model = _analyse.Model(sys.argv[1])\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
@@ -108,7 +108,7 @@ def test_unknown_format(tmp_path):
 
 @pytest.fixture(scope="module")
 def family(tmp_path_factory):
-    """A process and the one that it forks."""
+    """An experiment of a process and its forked child."""
     directory = tmp_path_factory.mktemp("family")
     program = directory / "family.py"
     program.write_text(

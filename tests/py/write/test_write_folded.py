@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collapsed stacks, taken apart as flamegraph.pl does it."""
+"""Collapsed stacks, parsed as flamegraph.pl does it."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ def test_every_line_is_right_to_a_microsecond():
     for row in written.model().tree():
         del names[row["depth"] :]
         names.append(labelled(row).replace(";", ":"))
-        # the tree's own root is no frame
+        # the root of the tree is not a frame
         stack = tuple(name for name in names if name != "<root>")
         expected[stack] = expected.get(stack, 0) + row["excl"] * 1e6
     assert set(found) <= set(expected)

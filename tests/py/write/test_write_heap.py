@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory over time in traces, and memory by call path where nothing else was recorded."""
+"""Memory over time in traces, and memory by call path in experiments without calls."""
 
 import json
 import subprocess
@@ -55,7 +55,7 @@ def traced(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """No events: memory over time is all that there is of its time."""
+    """An experiment without calls: memory over time is its only timeline."""
     return recorded(tmp_path_factory.mktemp("alone"), "--memory-profile", "--no-calls")
 
 
@@ -64,8 +64,8 @@ def either(request):
     return request.getfixturevalue(request.param)
 
 
-def told(p, to):
-    """{series: {(time, value)}} of a process, as the model and the report have them; to(s) is a time of the format."""
+def expected_series(p, to):
+    """{series: {(time, value)}} of a process, from the model and the report. to(s) converts to a time of the format."""
     series = {name: {(to(row[0]), row[1 + i]) for row in p["series"]} for i, name in enumerate(SERIES)}
     series["heap"].add((to(p["peak_time"]), p["peak_bytes"]))
     series["heap blocks"].add((to(p["peak_time"]), p["peak_blocks"]))
@@ -102,7 +102,7 @@ def test_otf2(either):
     for p, location in zip(processes, found["locations"]):
         events = [(time, name, value) for time, values in location["metrics"] for name, value in values.items() if name in SERIES]
         assert [time for time, *_ in events] == sorted(time for time, *_ in events)
-        for name, points in told(p, ns).items():
+        for name, points in expected_series(p, ns).items():
             assert {(time, value) for time, of, value in events if of == name} == points
 
 
@@ -126,7 +126,7 @@ def test_counts_of_a_process(either, tmp_path, format):
     m = Model(str(either / "run"))
     for p in m.memory()["processes"]:
         pid = m.info()["processes"][p["process"]]["pid"]
-        for name, points in told(p, ns).items():
+        for name, points in expected_series(p, ns).items():
             assert set(trace.counts[(pid, None, name) if format == "perfetto" else (pid, name)]) == points
 
 
@@ -140,7 +140,7 @@ def test_with_samples(tmp_path):
 
 @pytest.mark.parametrize("options", [("--memory-sample", "64K"), ("--memory-profile",)], ids=["sample", "profile"])
 def test_folded(tmp_path, options):
-    """Bytes at the peak, where there are neither calls nor samples."""
+    """Without calls and samples, stacks have the bytes live at the peak."""
     recorded(tmp_path, *options)
     assert convert(tmp_path / "run", tmp_path / "x.folded", to="folded").returncode == 0
     lines = dict(line.rsplit(" ", 1) for line in (tmp_path / "x.folded").read_text().splitlines())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The JSON output has what docs/formats.md says, with the numbers of the model."""
+"""The JSON output has the members that docs/formats.md describes, with the numbers of the model."""
 
 import json
 import re

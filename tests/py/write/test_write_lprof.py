@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-""".lprof files, read by line_profiler itself and as the pickles that they are."""
+""".lprof files, read by line_profiler itself and as pickles."""
 
 import json
 import pickle
@@ -19,7 +19,7 @@ def run(tmp_path_factory):
 
 
 class Loaded(pickle.Unpickler):
-    """Without line_profiler."""
+    """Reads the pickle without line_profiler."""
 
     class Stats:
         pass
@@ -40,7 +40,7 @@ def written(run, tmp_path, **options):
 
 
 def expected(run):
-    """As the model has the numbers, in nanoseconds."""
+    """The model's numbers in nanoseconds."""
     return {
         (f["file"], f["line"], f["function"]): [(n, hits, round((own + below) * 1e9)) for n, hits, own, below in f["lines"]]
         for f in Model(str(run)).lines()
@@ -75,7 +75,7 @@ def test_line_profiler_loads_it(run, tmp_path):
 
 
 def test_what_differs_in_its_module_alone_is_one_function(tmp_path):
-    """As in the processes of multiprocessing, in which the script is __mp_main__."""
+    """Functions that differ only in their module are one function: in processes of multiprocessing the script is __mp_main__."""
     script = tmp_path / "spawned.py"
     script.write_text(
         "import multiprocessing\n\n\ndef work(n):\n    return n\n\n\nif __name__ == '__main__':\n    work(1)\n"
@@ -105,7 +105,7 @@ def test_one_process(run, tmp_path):
 
 @pytest.mark.parametrize("option", ["--trace", "--sample"])
 def test_without_lines_it_is_refused(tmp_path, option):
-    """Those of samples are none: line_profiler divides by how often a line ran."""
+    """Line times of samples have no hits, by which line_profiler divides: the format is refused."""
     (tmp_path / "p.py").write_text(
         "import glob, sys, time\ndef resting(): time.sleep(0.01)\nresting()\n"
         "while sys.argv[1:] and not any(b'resting' in open(name, 'rb').read() for name in glob.glob(sys.argv[1])): resting()\n",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the writers make of MPI: four ranks that do something of everything (tests/c/generator/rawgen_mpi.c, `rawgen mpi DIR 4`),
-read by otf2-print and pycubexr."""
+"""MPI in all output formats: four ranks with all kinds of records (tests/c/generator/rawgen_mpi.c, `rawgen mpi DIR 4`), read by
+otf2-print and pycubexr."""
 
 import json
 import re
@@ -21,7 +21,7 @@ RANKS = 4
 
 
 def experiment(path, ranks=range(RANKS), worlds=1):
-    """The files of these ranks; those of a second world have another number in their META."""
+    """An experiment with the raw files of these ranks. Those of another world have another number in their META."""
     (path / "raw").mkdir(parents=True)
     for world in range(worlds):
         for rank in ranks:
@@ -47,14 +47,14 @@ def test_ranks_and_groups(archive):
     assert len(archive.of("GROUP", "COMM_SELF", "0 Members")) == 1
     members = [line.split("Member")[-1] for line in archive.of("GROUP", "COMM_GROUP", 'Paradigm: "MPI"')]
     ranks = [re.findall(r"(\d+) \(", line) for line in members]
-    # of events; then those of communicators, each once
+    # groups of events, then groups of communicators, each once
     assert ranks == [["0", "1", "2", "3"], ["0", "1", "2", "3"], ["0", "2"], ["1", "3"]]
 
 
 def test_communicators(archive):
     comms = archive.of("COMM", "CREATE_DESTROY_EVENTS")
     shown = sorted((line.split('"')[1], re.search(r"Parent: (\S+),", line)[1]) for line in comms)
-    # one MPI_COMM_SELF for all, and a copy of it of each rank
+    # one MPI_COMM_SELF for all, and for each rank its copy of it
     assert shown == sorted(
         [("MPI_COMM_WORLD", "UNDEFINED"), ("MPI_COMM_SELF", "UNDEFINED"), ("", '"MPI_COMM_WORLD"')]
         + [("half", '"MPI_COMM_WORLD"')] * 2
@@ -79,7 +79,7 @@ def test_regions(archive):
 
 
 def test_roles_of_what_concerns_files(tmp_path):
-    """As Score-P 8.4 has them. The name of one function in the files is made that of another, as long."""
+    """The region roles of Score-P 8.4. The name of one function in the raw files is replaced by another of the same length."""
     name = b"MPI_File_write_all"
     for other, role in (
         ("MPI_File_sync", "FILE_IO"),
@@ -171,7 +171,7 @@ def test_one_rank_alone(tmp_path):
     a = converted(experiment(tmp_path / "x"), tmp_path / "out", process=2)
     assert {where for _, where, _, _ in a.events} == {"2"}
     assert a.at(2, "MPI_SEND")[0].startswith('MPI_SEND Receiver: 3 ("not recorded"), Communicator: "MPI_COMM_WORLD"')
-    assert len(a.of("COMM", '"MPI_COMM_SELF"', "CREATE_DESTROY")) == 2  # itself, and the parent of this rank's copy alone
+    assert len(a.of("COMM", '"MPI_COMM_SELF"', "CREATE_DESTROY")) == 2  # MPI_COMM_SELF, and as parent of this rank's copy
 
 
 def test_worlds_do_not_collide(tmp_path):
@@ -213,7 +213,7 @@ def test_cube(tmp_path):
         assert values("bytes_sent", "MPI_Send") == [800] * RANKS
         assert values("bytes_received", "MPI_Recv") == [800] * RANKS
         assert values("bytes_received", "MPI_Send") == [0] * RANKS
-        # what MPI wrote to files is in the sum and in the metric below it
+        # bytes written by MPI count in the total and in its sub-metric for MPI
         assert values("io_bytes_written", "MPI_File_write_all") == [80] * RANKS
         assert values("mpi_io_bytes_written", "MPI_File_write_all") == [80] * RANKS
         assert cnodes["MPI_Send"].region.paradigm == "mpi" and cnodes["MPI_Send"].region.role == "point2point"
@@ -280,7 +280,7 @@ def test_report_of_all_ranks(tmp_path):
     status, out, _ = spartito("report", "--limit", "0", directory)
     head, *lines = out.splitlines()
     titles = [title for title in re.split("  +", head.strip())]
-    # bytes that nothing counted have no column
+    # no column for metrics without a value
     assert [t for t in titles if "bytes" in t] == ["bytes_sent", "bytes_received", "mpi_io_bytes_written"]
     (send,) = [line for line in lines if line.rstrip().endswith("MPI_Send")]
     assert re.split("  +", send.strip())[len(titles) - 5 : -1] == [f"{RANKS * 800 / 1024:.1f} KiB", "0 B", "0 B"]

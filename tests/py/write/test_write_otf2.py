@@ -50,7 +50,7 @@ def anchor():
 
 @functools.cache
 def read():
-    """The archive as python3-otf2 sees it, which only Debian's own Python can import."""
+    """The archive as read by python3-otf2, a module of Debian's Python."""
     return json.loads(written.run("/usr/bin/python3", "-c", READ, anchor()))
 
 
@@ -85,7 +85,7 @@ def test_every_region_as_often_as_in_the_model():
 
 
 def test_inclusive_time():
-    """What is between enter and leave, without the pauses, in which regions stay open."""
+    """Time between enter and leave without pauses, in which regions stay open."""
     spent, stacks, paused, since_off = {}, {}, Counter(), {}
     for name, kind, time, *rest in read()["events"]:
         stack = stacks.setdefault(name, [])
@@ -124,7 +124,7 @@ def test_parameters_counters_and_pauses():
     assert [row[3:] for row in rows_of("ParameterInt")] == [["order", -3]]
     assert [row[3:] for row in rows_of("ParameterString")] == [["case", "small"]]
     assert [row[3:] for row in rows_of("Metric")] == [["bytes", 2.5]]
-    # the thread that was joined may still be ending when recording pauses, and pause with it
+    # when recording pauses, the joined thread may not have ended yet, and then pauses, too
     assert [row[3] for row in rows_of("MeasurementOnOff") if row[0] == "MainThread"] == ["OFF", "ON"]
     assert "half way" in written.run("otf2-marker", anchor())
 
@@ -155,7 +155,7 @@ def test_existing_directory_is_refused(tmp_path):
     assert not list(tmp_path.parent.glob(tmp_path.name + ".part*"))
 
 
-def test_without_a_trace_the_reason_is_said(tmp_path):
+def test_without_a_trace_the_reason_is_reported(tmp_path):
     command = [sys.executable, "-m", "spartito", "convert", written.experiment(), "--to", "otf2", "-o", tmp_path / "no"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
     assert done.returncode != 0
@@ -165,7 +165,8 @@ def test_without_a_trace_the_reason_is_said(tmp_path):
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    """The lines of otf2-print on everything that the raw format knows (tests/c/generator/rawgen_sample.c): definitions, events."""
+    """(anchor file, definitions, events) of tests/c/generator/rawgen_sample.c, a raw file with all kinds of records, as otf2-print
+    shows it."""
     path = tmp_path_factory.mktemp("sample")
     (path / "x" / "raw").mkdir(parents=True)
     shutil.copy(ROOT / "tests/old-raw/v2-trace.raw", path / "x" / "raw")
@@ -178,7 +179,7 @@ def sample(tmp_path_factory):
 
 
 def of(lines, kind, *parts):
-    """Those lines of a kind that hold all the parts."""
+    """Lines of a kind that contain all the parts."""
     return [line for line in lines if line.split(" ")[0] == kind and all(part in line for part in parts)]
 
 
@@ -238,7 +239,7 @@ def test_metrics_before_each_enter_and_leave(sample):
         kind, _, rest = line.partition(" ")
         if kind in ("ENTER", "LEAVE", "METRIC"):
             where, time = rest.split()[:2]
-            if kind != "METRIC" and time not in ("1310", "1320", "8100"):  # recorded without, or open at the end
+            if kind != "METRIC" and time not in ("1310", "1320", "8100"):  # events without values, and regions open at the end
                 assert f" {time} " in last[where] and "2 Values" in last[where], line
                 values = [int(v) for v in re.findall(r"UINT64; (\d+)", last[where])]
                 assert values == [(int(time) + 900) // 10, (int(time) + 900) * 3]

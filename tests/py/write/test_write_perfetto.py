@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces for Perfetto, read with the message classes of its package, and for what reads Chrome's form: every slice, track,
-arrow and count against the model, on programs with threads, tasks, processes and MPI."""
+"""Traces for Perfetto, read with the message classes of its package, and traces in Chrome's form: every slice, track, arrow and
+count equals the model's, for programs with threads, tasks, processes and MPI."""
 
 import gzip
 import json
@@ -76,12 +76,12 @@ if pid == 0:
 os.waitpid(pid, 0)
 right(6)
 """
-#: what a thread does is in its own slices; these are of ours
-OURS = {"gil", "thread"}
+#: categories of slices that are not calls of the program
+NOT_CALLS = {"gil", "thread"}
 
 
 class Made:
-    """An experiment, and its trace in both forms."""
+    """An experiment and its trace in both forms."""
 
     def __init__(self, directory, process=-1):
         self.model = Model(str(directory))
@@ -95,7 +95,7 @@ class Made:
         self.lines = json.loads(directory.with_name(directory.name + ".ss").read_text())
 
     def of_locations(self):
-        """(location, its process, its key in a trace) for those that have their numbers from the system."""
+        """(location, its process, its key in a trace) for locations with a thread id of the system."""
         for location in self.info["locations"]:
             process = self.info["processes"][location["process"]]
             yield location, process, (process["pid"], location["tid"])
@@ -116,7 +116,7 @@ def made(tmp_path_factory):
 
 
 def calls(events):
-    """The enters and leaves that are the program's own, as speedscope has them."""
+    """Enters and leaves of the program's functions, as in speedscope files."""
     found, stack = [], []
     for e in events:
         if e.kind == "B":
@@ -124,7 +124,7 @@ def calls(events):
         if e.kind == "E":
             begun = stack.pop()
             e = e._replace(name=begun.name, categories=begun.categories)
-        if e.kind != "i" and not OURS & set(e.categories):
+        if e.kind != "i" and not NOT_CALLS & set(e.categories):
             found.append((e.kind, e.name, e.time))
     return found
 
@@ -140,7 +140,8 @@ def test_tracks(made):
 
 
 def test_every_call(made):
-    """Name, time and nesting of each, as speedscope has them; those of a killed process that were never left stay open."""
+    """Name, time and nesting of each call equal those in speedscope files. Calls of a killed process that were never left stay
+    open."""
     frames = [f["name"] for f in made.lines["shared"]["frames"]]
     checked = 0
     for (location, process, key), profile in zip(made.of_locations(), made.lines["profiles"]):
@@ -165,7 +166,7 @@ def test_names_say_what_a_region_is(made):
     seen = Counter()
     for events in made.perfetto.threads.values():
         for e in events:
-            if e.kind != "B" or OURS & set(e.categories):
+            if e.kind != "B" or NOT_CALLS & set(e.categories):
                 continue
             assert (e.name, e.categories[0], e.place) in regions
             seen[e.categories[0]] += 1
@@ -189,10 +190,10 @@ def test_parameters_counters_markers(made):
     (load,) = [values for (pid, tid, name), values in trace.counts.items() if name == "load"]
     assert sorted(v for _, v in load) == sorted(n + i / 4 for n in (1, 2) for i in range(3))
     assert len(trace.instants("half way")) == 1 and trace.instants("half way")[0].categories == ["marker"]
-    # of what was never left: said where it ends
+    # a call that was never left has an instant at its end
     (left,) = trace.instants("__main__:killed")
     assert left.notes == {"at": 7} and left.categories == ["python", "never left"]
-    # a thread that was joined may still be ending when recording pauses, and pause with it
+    # when recording pauses, the joined thread may not have ended yet, and then pauses, too
     off, on = (
         [e.time for (pid, tid), events in trace.threads.items() for e in events if pid == tid and e.name == f"recording {what}"]
         for what in ("off", "on")
@@ -201,10 +202,11 @@ def test_parameters_counters_markers(made):
 
 
 def test_metrics(made):
-    """Each has a track in each thread, in its unit, and says what changed."""
+    """Each metric has a track in each thread, with its unit, and a value wherever it changed."""
     found = {(pid, tid): values for (pid, tid, name), values in made.perfetto.counts.items() if name == "ru_utime"}
     at = made.json["value_columns"].index("ru_utime")
-    used = [sum(row[at] for row in rows) for rows in made.json["values"]]  # of a short thread the system may tell none
+    # for a short thread the system may report no processor time
+    used = [sum(row[at] for row in rows) for rows in made.json["values"]]
     needed = {key for (_, _, key), time in zip(made.of_locations(), used) if time}
     assert needed and needed <= set(found) <= set(made.perfetto.threads)
     for values in found.values():
@@ -259,9 +261,9 @@ def test_arrows_between_threads_and_tasks(made):
 
 
 def test_ends_of_processes(made):
-    said = {pid: {e.name: e for e in events} for pid, events in made.perfetto.processes.items()}
+    reported = {pid: {e.name: e for e in events} for pid, events in made.perfetto.processes.items()}
     for process in made.info["processes"]:
-        events = said[process["pid"]]
+        events = reported[process["pid"]]
         assert events["process begins"].notes["command line"] == process["command"]
         assert events["process begins"].notes["python"] == ".".join(map(str, sys.version_info[:3]))
         end = events["process ends"].notes
@@ -322,7 +324,7 @@ def test_one_process(made, tmp_path):
 
 
 def test_size_of_an_event(tmp_path):
-    """At most 16 bytes on average."""
+    """An event takes at most 16 bytes on average."""
     (tmp_path / "p.py").write_text(
         "def leaf(): pass\ndef calls(n):\n    for _ in range(n): leaf()\n    for _ in (i for i in range(n)): pass\ncalls(50000)\n"
     )
@@ -355,7 +357,7 @@ def test_run_turns_the_trace_on(spartito, tmp_path):
     assert done.returncode != 0 and "chrome needs the trace" in done.stderr and not (tmp_path / "y.chrome.json").exists()
 
 
-# ---- what is made by hand ----
+# ---- raw files made by a generator ----
 
 
 def ranks(path, worlds=1):
@@ -370,7 +372,7 @@ def ranks(path, worlds=1):
 
 
 def messages(trace):
-    """(from, to, name of the call that sends, bytes of what arrived) of each arrow; both ends once."""
+    """(from, to, name of the sending call, bytes received) of each arrow; checks both ends."""
     by_time = {(pid, e.time): e for (pid, _), events in trace.threads.items() for e in events if e.name == "message received"}
     found = []
     for id, ends in trace.flows().items():
@@ -394,13 +396,13 @@ def test_messages(tmp_path):
     ]
     got = [e.notes for e in made.perfetto.instants("message received")]
     assert Counter(n["from rank"] for n in got if n["tag"] == 7) == Counter(range(4))
-    # each of all that a rank says of MPI is at its call
-    said = {name for events in made.perfetto.threads.values() for e in events for name in e.notes}
-    assert {"root", "bytes sent", "window", "put to rank", "request completed", "communicator made"} <= said
+    # all MPI facts of a rank are notes of its calls
+    note_names = {name for events in made.perfetto.threads.values() for e in events for name in e.notes}
+    assert {"root", "bytes sent", "window", "put to rank", "request completed", "communicator made"} <= note_names
 
 
 def test_numbers_of_the_system_that_repeat(tmp_path):
-    """Two machines may give the same number to two processes: both are there, one with a number that no system gives."""
+    """On two machines, processes may have the same id: both appear, one with an id that no system assigns."""
     made = Made(ranks(tmp_path / "x", worlds=2))
     pids = list(made.perfetto.pids)
     assert len(pids) == 8 and sum(pid >= 1 << 22 for pid in pids) == 4
@@ -456,7 +458,7 @@ else:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_messages_of_a_real_program(kind, tmp_path):
-    """Every message's size is its own: each arrow goes to where that came from."""
+    """Each message has another size: each arrow ends where the message of that size was received."""
     if not shutil.which(f"mpiexec.{kind}"):
         pytest.skip(f"mpiexec.{kind} is not installed")
     pytest.importorskip("mpi4py")

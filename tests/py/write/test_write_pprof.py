@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Profiles for pprof, read with the message classes that Google's package makes of the published schema."""
+"""Profiles for pprof, read with message classes that Google's package makes from the published schema."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ def profile(model, path, **options):
 
 
 def expected(model, **which):
-    """{stack: row of the tree}, rows of paths that differ in parameters alone added up."""
+    """{stack: row of the tree}; rows of paths that differ only in parameters are added up."""
     found, names = {}, []
     for row in model.tree(**which):
         del names[row["depth"] :]
@@ -89,7 +89,7 @@ def test_functions_with_file_and_line():
     for row in written.model().flat():
         if row["visits"]:
             assert found.function(row["name"]) == (row["file"], row["line"])
-    # pprof cuts <…> from names that are the same as system names, as if they were templates
+    # pprof removes <…> from a name that equals its system name, as from a C++ template
     assert any("<module>" in name for name in found.text) and not any(f.system_name for f in found.functions.values())
     for place in found.locations.values():
         assert place.line[0].line == found.functions[place.line[0].function_id].start_line
@@ -161,7 +161,7 @@ def test_very_deep_recursion_stays_small(tmp_path):
     program = "import sys\nsys.setrecursionlimit(10**6)\ndef down(n):\n    return n and down(n - 1)\ndown(5000)\n"
     model = measure(tmp_path, program)
     found = profile(model, tmp_path / "x.pb")
-    assert max(len(stack) for stack, _, _ in found.samples) == 1025  # 1024 and [deeper]
+    assert max(len(stack) for stack, _, _ in found.samples) == 1025  # 1024 frames and [deeper]
     sums = found.sums()
     down = [values["calls"] for (stack,), values in sums.items() if stack[-1] in ("__main__:down", "[deeper]")]
     assert sum(down) == 5001 and found.function("[deeper]") == ("", 0)

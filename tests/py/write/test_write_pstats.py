@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""pstats files, read by Python's pstats, by SnakeViz and by gprof2dot, and held against cProfile itself."""
+"""pstats files, read by Python's pstats, by SnakeViz and by gprof2dot, and compared with cProfile."""
 
 import cProfile
 import json
@@ -41,7 +41,7 @@ def test_primitive_calls_of_recursion():
     assert found[key("fib")][:2] == (1, 25)
     assert found[key("even")][:2] == (1, 4)
     assert found[key("odd")][:2] == (1, 4)
-    assert found[key("fib")][4][key("fib")][:2] == (24, 2)  # calls, primitive: the two below the outermost call
+    assert found[key("fib")][4][key("fib")][:2] == (24, 2)  # calls, primitive calls: the two below the outermost call
     assert found[key("odd")][4][key("even")][:2] == (4, 1)
 
 
@@ -67,7 +67,7 @@ def test_callers_are_entries_and_add_up():
 
 
 def test_user_regions():
-    """At the place of their first call."""
+    """A user region has the source location of its first call."""
     assert stats()[written.file(), line("with spartito.region"), written.REGION][:2] == (2, 2)
 
 
@@ -79,7 +79,7 @@ def test_c_functions_are_named_as_cprofile_names_them():
 
 
 def test_same_counts_as_cprofile(tmp_path):
-    """The program under cProfile, in one thread, against what was measured of that thread."""
+    """The program under cProfile, in one thread, has the same counts as that thread."""
     source = written.SOURCE.replace("thread.start()", "worker()").replace("thread.join()", "pass")
     program = tmp_path / "known.py"
     program.write_text(source, encoding="utf-8")
@@ -88,15 +88,15 @@ def test_same_counts_as_cprofile(tmp_path):
     runpy.run_path(str(program), run_name="__main__")
     profile.disable()
     profile.create_stats()
-    theirs = {(k[1], k[2]): v for k, v in profile.stats.items() if k[0] == str(program)}
-    ours = {(k[1], k[2]): v for k, v in stats().items() if k[0] == written.file()}
+    of_cprofile = {(k[1], k[2]): v for k, v in profile.stats.items() if k[0] == str(program)}
+    of_spartito = {(k[1], k[2]): v for k, v in stats().items() if k[0] == written.file()}
     for name in ("fib", "even", "odd", "pulse", "leaf", "smooth", "<genexpr>", "<lambda>", "caught", "thrown"):
-        (k,) = [k for k in ours if k[1] == name]
-        assert ours[k][:2] == theirs[k][:2], name
-        if name == "smooth":  # called from the user region, of which cProfile knows nothing
+        (k,) = [k for k in of_spartito if k[1] == name]
+        assert of_spartito[k][:2] == of_cprofile[k][:2], name
+        if name == "smooth":  # called from a user region, which cProfile does not know
             continue
-        calls = {(c[1], c[2]): v[:2] for c, v in ours[k][4].items() if c[0] == written.file()}
-        assert calls == {(c[1], c[2]): v[:2] for c, v in theirs[k][4].items() if c[0] == str(program)}, name
+        calls = {(c[1], c[2]): v[:2] for c, v in of_spartito[k][4].items() if c[0] == written.file()}
+        assert calls == {(c[1], c[2]): v[:2] for c, v in of_cprofile[k][4].items() if c[0] == str(program)}, name
 
 
 def test_marshal_is_plain():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Samples in OTF2 archives, as calling contexts, and in the formats that show counts of calls."""
+"""Samples in OTF2 archives, as calling contexts, and in formats that show counts of calls."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from test_sample_run import WORK, model, rows, run
 
 from mpi import mpi  # noqa: F401 - a fixture
 
-pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be looked into here: {check()}")
+pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 
 PROGRAM = """
 import threading
@@ -56,7 +56,7 @@ def archive(tmp_path, *options, name="archive", strict=True):
 
 
 def paths(m, location):
-    """{names from the outermost in: (samples, processor time)} of what was found on top."""
+    """{names from the outermost in: (samples, processor time)} of paths with samples of their innermost function."""
     found, stack = {}, []
     for row in m.tree(location=location):
         del stack[row["depth"] :]
@@ -68,8 +68,8 @@ def paths(m, location):
 
 
 def sums_of(location):
-    """[(samples, processor time) so far] with each sample, and maybe at the end. Several may have the time of the end, where what
-    is seen of a thread later is put."""
+    """[(samples, processor time)] so far at each sample, and possibly at the end. Several values may have the time of the end: that
+    of samples of a thread after its end."""
     metrics = [(time, (v["samples"], v["sampled_cpu"])) for time, v in location["metrics"] if "samples" in v]
     times = [time for time, *_ in location["samples"]]
     assert [time for time, _ in metrics][: len(times)] == times and len(metrics) - len(times) in (0, 1)
@@ -77,7 +77,7 @@ def sums_of(location):
 
 
 def counted(location):
-    """The same of an archive: looks between two samples found what the one before them did."""
+    """As paths(), from an archive. Samples that equal the one before them are not in the archive, and count for it."""
     found, before, sums, all_sums = {}, None, (0, 0), sums_of(location)
     for (_, steps, *_), now in zip(location["samples"], all_sums):
         path = tuple(name for name, _, _ in steps)
@@ -92,7 +92,8 @@ def counted(location):
 
 
 def distances(location):
-    """What OTF2 says of them: new contexts, and one for the function that went on, maybe in another line; 0 where nothing did."""
+    """Distances that OTF2 defines: the number of new contexts, plus one for a function that continued, possibly in another line; 0
+    without a change."""
     before, sums = [], 0
     for (_, steps, *_), (_, cpu) in zip(location["samples"], sums_of(location)):
         ran, sums = cpu > sums, cpu
@@ -151,7 +152,7 @@ def test_lines_that_ran(sampled, found):
              if name == "__main__:work" and file == program}  # fmt: skip
     of = {f["name"]: f for f in model(sampled).lines()}["__main__:work"]
     assert lines == {line for line, _, own, _ in of["lines"] if own} and lines <= {4, 5, 6, 7, 8}
-    # who calls is at the line of the call
+    # the caller's frame has the line of the call
     calls = {(name, line) for steps in found["contexts"] for name, file, line in steps[:-1] if file == program}
     of = {"__main__:deep": "return deep", "__main__:steps": "deep(i)", "__main__:child": "work", "__main__:worker": "work"}
     for name, line in calls:
@@ -179,7 +180,7 @@ def test_samples_as_calls(sampled):
 
 
 def test_one_process_and_a_merged_experiment(sampled, found):
-    one = archive(sampled, "--process", "1", name="one", strict=False)  # numbers of processes stay what they are
+    one = archive(sampled, "--process", "1", name="one", strict=False)  # numbers of processes do not change
     (child,) = one["locations"]
     same = [loc for loc in found["locations"] if loc["group"] == child["group"]]
     assert [loc["samples"] for loc in same] == [child["samples"]]
@@ -199,7 +200,7 @@ def test_calls_that_were_counted(tmp_path):
     found = archive(tmp_path)
     (location,) = found["locations"]
     seen = counted(location)
-    seen.pop(("<no Python code>",), None)  # the tree shows what was called
+    seen.pop(("<no Python code>",), None)  # not in the tree
     assert seen == paths(model(tmp_path), 0) and ("__main__:<module>", "__main__:work") in {path[:2] for path in seen}
 
 
@@ -257,7 +258,7 @@ def test_tables_count_samples(sampled, tmp_path):
     assert sorted(f.name for f in (tmp_path / "tables").iterdir()) == ["wall_clock.json", "wall_clock.txt"]
 
 
-def test_json_says_what_is_not_known(sampled, tmp_path):
+def test_json_marks_unknown_numbers(sampled, tmp_path):
     assert convert(sampled / "run", tmp_path / "x.json", to="json").returncode == 0
     found = json.loads((tmp_path / "x.json").read_text())
     units = dict(zip(found["value_columns"], found["value_units"]))
@@ -270,7 +271,7 @@ def test_json_says_what_is_not_known(sampled, tmp_path):
 
 
 def test_archives_of_no_samples_have_none(tmp_path):
-    """Whose definitions are those that they always had."""
+    """An archive without samples has no definitions of contexts."""
     (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
     command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "run", "--", sys.executable, "program.py"]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60)

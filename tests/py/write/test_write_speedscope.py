@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""speedscope files against the documented schema, and their numbers against the model."""
+"""speedscope files follow the documented schema, and their numbers equal the model's."""
 
 import json
 from pathlib import Path

@@ -40,7 +40,7 @@ for t in threads:
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    """Its model, for each kind of record of otf2-print its locations and texts, and the experiment."""
+    """(model, {kind of record: (locations, texts)} of otf2-print, experiment)"""
     cwd = tmp_path_factory.mktemp("tasks")
     spartito = [sys.executable, "-m", "spartito"]
     (cwd / "program.py").write_text(PROGRAM)
@@ -96,7 +96,7 @@ def test_waits_for_the_gil(trace):
 
 
 def test_merged(trace):
-    """What is said of tasks is the same from a merged experiment."""
+    """The merged experiment has the same tasks."""
     model, _, directory = trace
     done = run([sys.executable, "-m", "spartito"], "finalize", "--force", directory)
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TAU's text profiles and packed profiles, read by readers that share nothing with the writer."""
+"""TAU's text profiles and packed profiles, read by readers that share no code with the writer."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def measure(directory, source, *options):
 
 
 def both(model, directory, **options):
-    """The threads as the text profiles have them, after the packed ones were found to be equal."""
+    """The threads in the text profiles; the packed profiles are equal."""
     model.convert("tau", str(directory / "tau"), **options)
     model.convert("ppk", str(directory / "packed.ppk"), **options)
     found = taufiles.read_text(directory / "tau")
@@ -60,8 +60,8 @@ def test_exclusive_sums_to_the_wall_time(known, thread):
 def test_flat_rows_are_the_model_s(known):
     rows = written.rows("--trace")
     for name, visits in written.VISITS.items():
-        mine = called(f"__main__:{name}", rows[name]["line"])
-        found = [known[0, 0, t].flat()[mine] for t in (0, 1) if mine in known[0, 0, t].flat()]
+        key = called(f"__main__:{name}", rows[name]["line"])
+        found = [known[0, 0, t].flat()[key] for t in (0, 1) if key in known[0, 0, t].flat()]
         assert sum(row.calls for row in found) == visits + written.RESUMED.get(name, 0)
         assert {"TAU_PYTHON"} == set.union(*(row.groups for row in found))
         for key in ("excl", "incl"):
@@ -110,14 +110,14 @@ def test_counters_are_user_events(known):
 def test_metadata(known):
     (process,) = written.model("--trace").info()["processes"]
     for thread in known.values():
-        said = thread.metadata
-        assert said["Hostname"] == said["Node Name"] == process["host"]
-        assert said["pid"] == str(process["pid"])
-        assert said["OS Machine"] == os.uname().machine and said["OS Name"].startswith("Linux ")
-        if said["OS Machine"] == "x86_64":
-            assert said["CPU Type"]
-        assert said["Command Line"] == process["command"] and said["CWD"] and said["Executable"]
-        assert int(said["Starting Timestamp"]) < int(said["Ending Timestamp"])
+        metadata = thread.metadata
+        assert metadata["Hostname"] == metadata["Node Name"] == process["host"]
+        assert metadata["pid"] == str(process["pid"])
+        assert metadata["OS Machine"] == os.uname().machine and metadata["OS Name"].startswith("Linux ")
+        if metadata["OS Machine"] == "x86_64":
+            assert metadata["CPU Type"]
+        assert metadata["Command Line"] == process["command"] and metadata["CWD"] and metadata["Executable"]
+        assert int(metadata["Starting Timestamp"]) < int(metadata["Ending Timestamp"])
     assert known[0, 0, 0].metadata["tid"] != known[0, 0, 1].metadata["tid"]
 
 
@@ -126,12 +126,12 @@ def test_several_metrics(tmp_path):
     found = both(model, tmp_path)
     rows = {row["name"]: row["metrics"] for row in model.flat()}
     counted = [m for m in ("ru_minflt", "ru_utime") if any(row[m]["incl"] for row in rows.values())]
-    assert "ru_minflt" in counted  # and Linux sends no messages: ru_msgsnd is nowhere
+    assert "ru_minflt" in counted  # Linux counts no messages: ru_msgsnd is missing
     assert sorted(p.name for p in (tmp_path / "tau").iterdir()) == [f"MULTI__{m}" for m in ("TIME", *counted)]
     for name in ("__main__:main", "__main__:worker"):
-        mine = [row for thread in found.values() for n, row in thread.flat().items() if n.startswith(name + " [")]
+        measured_rows = [row for thread in found.values() for n, row in thread.flat().items() if n.startswith(name + " [")]
         for metric in counted:
-            assert sum(row.incl[metric] for row in mine) == pytest.approx(rows[name][metric]["incl"])
+            assert sum(row.incl[metric] for row in measured_rows) == pytest.approx(rows[name][metric]["incl"])
     for thread in found.values():
         flat = thread.flat()
         for metric in counted:
@@ -179,9 +179,9 @@ def test_metadata_that_xml_cannot_hold(tmp_path):
     subprocess.run(list(map(str, run)), check=True)
     model = Model(str(tmp_path / "run"))
     model.convert("tau", str(tmp_path / "tau"))
-    said = taufiles.read_text(tmp_path / "tau")[0, 0, 0].metadata["Command Line"]
-    assert said == model.info()["processes"][0]["command"].replace("\x01", " ")
-    assert "two\nlines" in said and "a<b & ]]> c" in said
+    command_line = taufiles.read_text(tmp_path / "tau")[0, 0, 0].metadata["Command Line"]
+    assert command_line == model.info()["processes"][0]["command"].replace("\x01", " ")
+    assert "two\nlines" in command_line and "a<b & ]]> c" in command_line
 
 
 def test_deep_recursion_is_cut(tmp_path):
@@ -196,7 +196,7 @@ def test_deep_recursion_is_cut(tmp_path):
 
 
 def test_nothing_was_called(tmp_path):
-    """All that was measured is one module that was running already: a row for it needs a call."""
+    """Only one module body was measured, and it ran already: its row needs a call."""
     found = both(measure(tmp_path, "pass\n", "--exclude", "*"), tmp_path)
     for thread in found.values():
         assert thread.flat()[ROOT].calls == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The text table is what Python's own pstats prints of the pstats file."""
+"""The text table equals the table that Python's pstats prints for the pstats file."""
 
 import io
 import pstats
@@ -13,20 +13,20 @@ from spartito._analyse import Model
 def printed(path):
     stream = io.StringIO()
     stats = pstats.Stats(str(path), stream=stream)
-    stats.files = []  # the table of cProfile.Profile.print_stats() has no file name on top
+    stats.files = []  # cProfile.Profile.print_stats() prints no file name above the table
     stats.strip_dirs().sort_stats("time").print_stats()
     return stream.getvalue()
 
 
 
 def test_same_as_pstats():
-    mine = written.written("text").read_text(encoding="utf-8").splitlines()
-    theirs = printed(written.written("pstats")).splitlines()
-    assert mine[:6] == theirs[:6]
-    assert "fib" in "".join(mine) and len(mine) == len(theirs)
-    # functions that took equally long may change places; those that have one name without directories are one row in both
-    assert sorted(mine) == sorted(theirs)
-    times = [float(line.split()[1]) for line in mine[6:] if line]
+    of_spartito = written.written("text").read_text(encoding="utf-8").splitlines()
+    of_pstats = printed(written.written("pstats")).splitlines()
+    assert of_spartito[:6] == of_pstats[:6]
+    assert "fib" in "".join(of_spartito) and len(of_spartito) == len(of_pstats)
+    # functions with equal times may change places; both tables merge functions with the same name and file
+    assert sorted(of_spartito) == sorted(of_pstats)
+    times = [float(line.split()[1]) for line in of_spartito[6:] if line]
     assert times == sorted(times, reverse=True)
 
 

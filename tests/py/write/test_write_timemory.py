@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Timemory's tables: the text byte for byte, its numbers those of the call tree, the JSON beside it, and every option."""
+"""Timemory's tables: the text byte for byte, its numbers as in the call tree, the JSON, and every option."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def measured(tmp_path, source, *options):
 
 
 def cells(text):
-    """The rows of a table, as its header names them; the label as it stands."""
+    """The rows of a table as {column: cell}; the label keeps its indentation."""
     lines = text.splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[0] == lines[2] == lines[-1] and set(lines[0]) == set("|-")
@@ -59,7 +59,7 @@ def labels(text):
 
 
 def test_trip_count_is_the_known_one(tmp_path):
-    """As Omnitrace's documentation shows it for this program."""
+    """Prints the same table as Omnitrace's documentation for this program."""
     golden = (ROOT / "tests/golden/trip_count.txt").read_text(encoding="utf-8")
     run = measured(tmp_path, FIB, "--exclude", "function:<module>")
     assert Model(str(run)).table("trip_count") == golden
@@ -84,7 +84,7 @@ def test_wall_clock_has_the_numbers_of_the_tree():
         count, total = int(row["COUNT"]), float(row["SUM"])
         if count:
             assert float(row["MEAN"]) == pytest.approx(total / count, abs=2e-9)
-            if not row["LABEL"].endswith("_main"):  # whose call is one of several parts, by parameters and a pause
+            if not row["LABEL"].endswith("_main"):  # parameters and a pause split its call into several rows
                 assert float(row["MIN"]) <= float(row["MEAN"]) + 2e-9 <= float(row["MAX"]) + 4e-9
         assert float(row["STDDEV"]) == pytest.approx(float(row["VAR"]) ** 0.5, abs=4e-5)
         below = 0.0
@@ -207,7 +207,7 @@ def test_depth_width_precision_units():
 
 
 @pytest.mark.parametrize(
-    ("metric", "options", "error", "said"),
+    ("metric", "options", "error", "message"),
     [
         ("cpu_clock", {}, ValueError, "unknown metric 'cpu_clock'"),
         ("wall_clock", {"units": "days"}, ValueError, "unknown unit 'days'"),
@@ -216,8 +216,8 @@ def test_depth_width_precision_units():
         ("wall_clock", {"process": 7}, Error, "there is no process 7"),
     ],
 )
-def test_what_cannot_be_is_refused(metric, options, error, said):
-    with pytest.raises(error, match=said):
+def test_what_cannot_be_is_refused(metric, options, error, message):
+    with pytest.raises(error, match=message):
         written.model().table(metric, **options)
 
 
@@ -229,12 +229,12 @@ def test_directory_holds_what_the_tables_say():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["wall-clock", "--sort", "incl"], "--sort is not for the report wall-clock"),
         (["trip-count", "--limit", "3"], "--limit is not for the report trip-count"),
     ],
 )
-def test_report_refuses(words, said, spartito):
+def test_report_refuses(words, message, spartito):
     done = subprocess.run([*spartito, "report", *words, "x"], stderr=subprocess.PIPE, encoding="utf-8")
-    assert done.returncode == 2 and said in done.stderr
+    assert done.returncode == 2 and message in done.stderr

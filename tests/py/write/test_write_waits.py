@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waits in traces (run --waits --trace): in OTF2 read by otf2-print, in Perfetto's form by its package, in Chrome's by json. What
-the events say is what the report says of each lock and place; and in Spartito's own JSON."""
+"""Waits in traces (run --waits --trace): in OTF2 read by otf2-print, in Perfetto's form by its package, in Chrome's by json, and in
+Spartito's JSON. The events agree with the report of each lock and call site."""
 
 import json
 import re
@@ -84,7 +84,7 @@ class Recorded:
         return path
 
     def by_kind(self):
-        """{kind: (how often, ns)} of the report."""
+        """{kind: (count, ns)} of the report."""
         found = defaultdict(lambda: [0, 0.0])
         for w in self.waits.found["waits"]:
             found[w["kind"]][0] += w["count"]
@@ -92,10 +92,10 @@ class Recorded:
         return found
 
 
-def same(traced, told):
-    """Events have times rounded to whole ns."""
-    assert set(traced) == set(told)
-    for kind, (count, ns) in told.items():
+def same(traced, expected):
+    """Equal counts, and times equal up to rounding: events have times in whole ns."""
+    assert set(traced) == set(expected)
+    for kind, (count, ns) in expected.items():
         assert traced[kind][0] == count, kind
         assert abs(traced[kind][1] - ns) <= 4 * count + 1, kind
 
@@ -109,7 +109,7 @@ def made(request, tmp_path_factory):
 
 
 class Archive:
-    """records [(kind, location, time, text)], waits [(location, kind of the region, ns alone, attributes)]"""
+    """records [(kind, location, time, text)], waits [(location, kind of the region, exclusive ns, attributes)]"""
 
     def __init__(self, directory):
         out = subprocess.run(
@@ -138,7 +138,7 @@ class Archive:
         return found
 
     def metrics(self):
-        """[(location, ns, how many)] of the metrics of waits."""
+        """[(location, ns, count)] of the metrics of waits."""
         pattern = r'Metric: .*\("wait_time" <\d+>; [^;]*; (\d+)\), \("waits" <\d+>; [^;]*; (\d+)\)'
         return [(where, re.search(pattern, text)) for kind, where, _, text in self.records if kind == "METRIC"]
 
@@ -151,7 +151,7 @@ def test_otf2(made):
         traced[kind][0] += 1
         traced[kind][1] += ns
     same(traced, made.by_kind())
-    # the same as a metric, which sums up to that of the profile
+    # the metric of waits in the trace sums up to that of the profile
     values = [(int(m[1]), int(m[2])) for _, m in archive.metrics() if m]
     whole = {m["name"]: m["total"] for m in made.model.info()["metrics"]}
     assert sum(n for _, n in values) == sum(count for count, _ in made.by_kind().values())
@@ -176,7 +176,7 @@ def test_otf2_says_what_and_who(made):
 
 
 def test_otf2_locks(made):
-    """Each acquire has its release, in the order of their numbers, whoever holds it."""
+    """Each acquisition has its release, in the order of acquisition numbers, whichever thread holds the lock."""
     archive = Archive(made.convert("otf2", "otf2-locks"))
     holds, last = {}, {}
     taken = Counter()
@@ -189,17 +189,18 @@ def test_otf2_locks(made):
             holds[lock] = order
             taken[lock] += 1
         else:
-            assert holds.pop(lock, order) == order  # the first release is of what was got before anyone waited
+            # the first release may be of an acquisition before any wait, which is not recorded
+            assert holds.pop(lock, order) == order
         last[lock] = order
     assert not holds
-    # by main: twice after a wait and 50 times; who held it at the second wait had got it after the first one
+    # the main thread acquired it twice after a wait, and 50 times; the holder at its second wait acquired it after the first wait
     (lock,) = {w["lock"] for w in made.waits.at(line_of(made.text, "wait"), "lock")}
     assert taken[lock + 1] == 53
     assert made.waits.locks[lock]["count"] == last[lock + 1] == 54
     assert re.search(rf'"lock {lock + 1}" <\d+>, .*Value: "Lock made at program.py:4', archive.definitions)
 
 
-# ---- viewers of time lines ----
+# ---- timeline viewers ----
 
 
 def slices(trace):
@@ -207,15 +208,15 @@ def slices(trace):
 
 
 def slices_at(trace, line):
-    """Those of waits at a line of the program."""
+    """Slices of waits at a line of the program."""
     return [s for s in slices(trace) if s.notes.get("line") == line and s.notes["file"].endswith("/program.py")]
 
 
 def alone(trace):
-    """{kind: [how often, ns without those of waits within]}"""
+    """{kind: [count, ns without nested waits]}"""
     found = defaultdict(lambda: [0, 0])
     for events in trace.threads.values():
-        waits = [s for s in trace.slices(events) if "wait" in s.categories]  # in the order of their begins
+        waits = [s for s in trace.slices(events) if "wait" in s.categories]  # in the order of their begin
         for i, s in enumerate(waits):
             inner = sum(o.end - o.begin for o in waits[i + 1 :] if o.end <= s.end)
             found[s.notes["for"]][0] += 1
@@ -250,11 +251,11 @@ def test_slices_say_what_and_who(made, trace):
 
 
 def test_arrows(made, trace):
-    """From each release for which somebody waited to who got the lock then; none else."""
+    """An arrow goes from each release with a waiter to the next acquisition of the lock, and there is no other arrow."""
     arrows = [ends for ends in trace.flows().values() if any("lock" in end[3] for end in ends)]
     threads = {tid: name for (_, tid), name in trace.thread_names.items()}
     mine = [ends for ends in arrows if threads[ends[1][1]] == "MainThread" and threads[ends[0][1]] == "holder"]
-    assert len(mine) >= 3  # one more each where the second thread is slow to let the semaphore's lock go
+    assert len(mine) >= 3  # one more for each acquisition of the semaphore's lock that had to wait for the second thread
     for ends in arrows:
         assert len(ends) == 2 and ends[0][2] <= ends[1][2] and ends[0][1] != ends[1][1]
     named = [n["lock"] for n in (e.notes for e in trace.instants("lock acquired"))]
@@ -263,9 +264,11 @@ def test_arrows(made, trace):
 
 def test_json(made):
     found = json.loads(made.convert("json", "all.json").read_text())
-    told = made.waits.found
-    assert len(found["locks"]) == len(told["locks"]) and len(found["waits"]) == len(told["waits"]) and found["deadlocks"] == []
-    for w, t in zip(found["waits"], told["waits"]):
+    expected = made.waits.found
+    assert (
+        len(found["locks"]) == len(expected["locks"]) and len(found["waits"]) == len(expected["waits"]) and found["deadlocks"] == []
+    )
+    for w, t in zip(found["waits"], expected["waits"]):
         assert (w["kind"], w["lock"], w["line"], w["holder"], w["count"]) == (
             t["kind"],
             t["lock"],
@@ -276,7 +279,7 @@ def test_json(made):
         assert abs(w["time"] - t["time"] * 1e9) < 1
         assert [found["regions"][r]["name"] for r in w["stack"]] == t["stack"]
         assert [found["regions"][r]["name"] for r in w["holder_stack"]] == t["holder_stack"]
-    for o, t in zip(found["locks"], told["locks"]):
+    for o, t in zip(found["locks"], expected["locks"]):
         assert all(o[key] == t[key] for key in ("kind", "user", "made_line", "count"))
         assert (found["strings"][o["type"]] if o["type"] is not None else None) == t["type"]
 
@@ -291,22 +294,22 @@ c.wait_for_global(5, 40)
 
 
 def test_waits_of_compiled_code(spartito, tmp_path):
-    """Of threads too that never see Python, whose waits are in no call; what was no wait after all is none."""
+    """Waits of threads that never run Python are outside of any call. A lock call that did not block is no wait."""
     pytest.importorskip("perfetto")
     made = Recorded(spartito, tmp_path, COMPILED.format(library=compiled(tmp_path)))
     trace = pftrace.perfetto(made.convert("perfetto", "trace.pftrace"))
-    told = made.by_kind()
-    assert told["mutex"][0] == told["sleep"][0] == 5
+    expected = made.by_kind()
+    assert expected["mutex"][0] == expected["sleep"][0] == 5
     found = alone(trace)
     for kind in ("mutex", "sleep"):
-        same({kind: found[kind]}, {kind: told[kind]})
+        same({kind: found[kind]}, {kind: expected[kind]})
     assert [s.name for s in slices(trace) if s.notes["for"] == "sleep"] == ["sleeping"] * 5
     assert all("global_lock in contend.so" in s.name for s in slices(trace) if s.notes["for"] == "mutex")
     traced = Counter(kind for _, kind, _, _ in Archive(made.convert("otf2", "otf2")).waits())
     assert (traced["mutex"], traced["sleep"]) == (5, 5)
 
 
-# ---- what breaks ----
+# ---- pauses and killed processes ----
 
 PAUSED = """
 import threading, time
@@ -331,7 +334,7 @@ time.sleep(0.01)
 
 
 def test_a_pause_ends_a_wait(spartito, tmp_path):
-    """Its end is not in the trace: it ends with the thread's recording, and so says the trace."""
+    """The end of the wait is not in the trace: the slice ends with the thread's recording, and notes this."""
     pytest.importorskip("perfetto")
     made = Recorded(spartito, tmp_path, PAUSED)
     trace = pftrace.perfetto(made.convert("perfetto", "trace.pftrace"))

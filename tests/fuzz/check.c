@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+<<<<<<<<HEAD : tests / fuzz / exercise.c
 #include "exercise.h"
+        == == == ==
+#include "check.h"
+        >>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898
+    : tests /
+      fuzz /
+      check.c
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +26,8 @@
 #include "model/str.h"
 #include "model/task.h"
 
-static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
+      static bool
+      known_mpi(const struct sp_model *m, const struct sp_event *ev)
 {
 	const struct sp_mpi *x = ev->u.mpi;
 
@@ -35,7 +43,7 @@ static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 	return true;
 }
 
-/* One of n, or none. */
+/* an index below n, or SP_NONE */
 static bool is(uint32_t i, size_t n)
 {
 	return i < n || i == SP_NONE;
@@ -63,7 +71,7 @@ static bool known_wait(const struct sp_model *m, const struct sp_event *ev)
 	                                       : ev->u.pair.second <= SP_WAIT_NONE;
 }
 
-/* What an event refers to is in the model. */
+/* whether all objects that an event refers to are in the model */
 static bool known(const struct sp_model *m, const struct sp_event *ev)
 {
 	if (ev->kind <= SP_EVENT_INHERIT)
@@ -280,7 +288,7 @@ static void report(const struct sp_model *m, uint32_t location)
 	sp_view_close(&v);
 }
 
-/* Pieces of the critical path follow each other, and nobody waits longer than there is time. */
+/* Pieces of the critical path are contiguous, and no wait is longer than the run. */
 static void analyse(const struct sp_model *m)
 {
 	struct sp_messages x = {.m = NULL};
@@ -307,7 +315,9 @@ static void analyse(const struct sp_model *m)
 	sp_messages_free(&x);
 }
 
-void exercise_model(const struct sp_model *m)
+<<<<<<<<HEAD : tests / fuzz / exercise.c void exercise_model(const struct sp_model *m) == == == ==
+        void check_model(const struct sp_model *m)>>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898 : tests /
+                                                                                                      fuzz / check.c
 {
 	struct sp_err e = {.code = 0};
 
@@ -323,5 +333,7 @@ void exercise_model(const struct sp_model *m)
 	if (m->n_locations)
 		report(m, 0);
 	analyse(m);
-	exercise_view(m);
+	< < < < < < < < HEAD : tests / fuzz / exercise.c exercise_view(m);
+	== == == == check_view(m);
+	>>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898 : tests / fuzz / check.c
 }

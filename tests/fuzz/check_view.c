@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+<<<<<<<<HEAD : tests / fuzz / exercise_view.c
 /* What the viewer is told of a model made of anything. */
 #include "exercise.h"
+        == == == ==
+/* Checks the viewer's answers for a model of any data. */
+#include "check.h"
+        >>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898
+    : tests /
+      fuzz /
+      check_view.c
 
 #include <stdlib.h>
 
@@ -8,7 +16,8 @@
 #include "view/against.h"
 #include "view/kept.h"
 
-static void ask(const struct sp_viewed *v, const char *kind, const struct sp_view_query *q)
+      static void
+      ask(const struct sp_viewed *v, const char *kind, const struct sp_view_query *q)
 {
 	struct sp_columns *c;
 	struct sp_err e = {.code = 0};
@@ -43,7 +52,9 @@ static void ask_all(const struct sp_viewed *v)
 	ask(v, "balance", &q);
 }
 
-void exercise_view(const struct sp_model *m)
+<<<<<<<<HEAD : tests / fuzz / exercise_view.c void exercise_view(const struct sp_model *m) == == == ==
+        void check_view(const struct sp_model *m)>>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898 : tests /
+                                                                                                     fuzz / check_view.c
 {
 	struct sp_viewed v = {.m = m};
 	struct sp_against *against;
