@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-<<<<<<<<HEAD : tests / fuzz / exercise.c
-#include "exercise.h"
-        == == == ==
 #include "check.h"
-        >>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898
-    : tests /
-      fuzz /
-      check.c
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +19,7 @@
 #include "model/str.h"
 #include "model/task.h"
 
-      static bool
-      known_mpi(const struct sp_model *m, const struct sp_event *ev)
+static bool known_mpi(const struct sp_model *m, const struct sp_event *ev)
 {
 	const struct sp_mpi *x = ev->u.mpi;
 
@@ -315,9 +307,7 @@ static void analyse(const struct sp_model *m)
 	sp_messages_free(&x);
 }
 
-<<<<<<<<HEAD : tests / fuzz / exercise.c void exercise_model(const struct sp_model *m) == == == ==
-        void check_model(const struct sp_model *m)>>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898 : tests /
-                                                                                                      fuzz / check.c
+void check_model(const struct sp_model *m)
 {
 	struct sp_err e = {.code = 0};
 
@@ -333,7 +323,5 @@ static void analyse(const struct sp_model *m)
 	if (m->n_locations)
 		report(m, 0);
 	analyse(m);
-	< < < < < < < < HEAD : tests / fuzz / exercise.c exercise_view(m);
-	== == == == check_view(m);
-	>>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898 : tests / fuzz / check.c
+	check_view(m);
 }

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-<<<<<<<<HEAD : tests / fuzz / exercise_view.c
-/* What the viewer is told of a model made of anything. */
-#include "exercise.h"
-        == == == ==
 /* Checks the viewer's answers for a model of any data. */
 #include "check.h"
-        >>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898
-    : tests /
-      fuzz /
-      check_view.c
 
 #include <stdlib.h>
 
@@ -16,8 +8,7 @@
 #include "view/against.h"
 #include "view/kept.h"
 
-      static void
-      ask(const struct sp_viewed *v, const char *kind, const struct sp_view_query *q)
+static void ask(const struct sp_viewed *v, const char *kind, const struct sp_view_query *q)
 {
 	struct sp_columns *c;
 	struct sp_err e = {.code = 0};
@@ -52,9 +43,7 @@ static void ask_all(const struct sp_viewed *v)
 	ask(v, "balance", &q);
 }
 
-<<<<<<<<HEAD : tests / fuzz / exercise_view.c void exercise_view(const struct sp_model *m) == == == ==
-        void check_view(const struct sp_model *m)>>>>>>>> d54925f1a2bee0ab24a62b9fd2d6fb63c67d3898 : tests /
-                                                                                                     fuzz / check_view.c
+void check_view(const struct sp_model *m)
 {
 	struct sp_viewed v = {.m = m};
 	struct sp_against *against;
