@@ -19,10 +19,10 @@ class Flat(CallReport):
     name = "flat"
 
     def rows(self, query: Query, part: Part) -> list[dict[str, Any]]:
-        sort, match = query.options.get("sort"), query.match
+        sort, match = query.sort, query.match
         if sort or not contents.is_all(query.info):
             return query.model.flat(
-                sort=str(sort or "excl"), limit=query.limit, match=match, location=part.location, process=part.process
+                sort=sort or "excl", limit=query.limit, match=match, location=part.location, process=part.process
             )
         rows = query.model.flat(limit=0, match=match, location=part.location, process=part.process)
         rows.sort(key=lambda row: -row["metrics"]["allocated"]["excl"])

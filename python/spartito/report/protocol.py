@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.base.text import Output
 
+SORT_KEYS = {"self": "excl", "total": "incl", "calls": "visits"}  # columns of tables: the keys of Model.flat() and Model.tree()
 ROWS = 20  # of a table without --limit
 
 
@@ -43,6 +44,12 @@ class Query:
     def process(self) -> int:
         """The index of the process that --process or --rank names; -1: all. Usage: there is no such process."""
         return naming.chosen(self.info, self.options)
+
+    @property
+    def sort(self) -> str:
+        """The key of --sort as Model.flat() takes it, or ""."""
+        given = str(self.options.get("sort") or "")
+        return SORT_KEYS.get(given, given)
 
     def lacks(self, what: str) -> Refused:
         """The error for an experiment that does not contain the data that a report needs."""

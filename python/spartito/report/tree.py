@@ -21,12 +21,12 @@ class Tree(CallReport):
     name = "tree"
 
     def rows(self, query: Query, part: Part) -> list[dict[str, Any]]:
-        sort, threshold = query.options.get("sort"), query.options.get("threshold", THRESHOLD)
+        sort, threshold = query.sort, query.options.get("threshold", THRESHOLD)
         assert isinstance(threshold, (int, float))
         limit = query.number("limit", 0)
         by_memory = not sort and contents.is_all(query.info)
         rows = query.model.tree(
-            sort=str(sort or "incl"),
+            sort=sort or "incl",
             depth=query.number("depth", 0),
             threshold=0 if by_memory else threshold / 100,
             limit=0 if by_memory else limit,

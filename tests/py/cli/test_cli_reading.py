@@ -388,6 +388,12 @@ def test_functions_that_a_damaged_file_has_lost_are_not_counted(spartito, made, 
         assert info["regions"] == len({(r["name"], r["file"], r["line"]) for r in rows if r["kind"] != "root"})
 
 
+@pytest.mark.parametrize("column, key", [("self", "excl"), ("total", "incl"), ("calls", "visits")])
+def test_sort_takes_titles_of_columns(spartito, made, column, key):
+    rows = [json.loads(run(spartito, "report", "--json", "--sort", by, "profile", cwd=made).stdout)["rows"] for by in (column, key)]
+    assert rows[0] == rows[1] and rows[0] == sorted(rows[0], key=lambda row: -row[key])
+
+
 def test_a_table_says_that_it_has_a_limit(spartito, made):
     done = run(spartito, "report", "--limit", "2", "profile", cwd=made)
     assert done.returncode == 0 and re.search(r"^2 of \d+ functions are shown \(--limit\)$", done.stdout, re.M)

@@ -109,7 +109,7 @@ function List({ tasks, facts, all }: { tasks: readonly Task[]; facts: Facts; all
 function notes(tasks: Tasks): string {
   const { unlisted, never, handed } = tasks;
   const parts = [];
-  if (unlisted) parts.push(`${count(unlisted)} are in the sums alone: more than the setting tasks lists one by one`);
+  if (unlisted) parts.push(`${count(unlisted)} are in the sums alone: more than --task-limit lists one by one`);
   if (never) parts.push(`${count(never)} were created, but never begun`);
   if (handed.given)
     parts.push(
