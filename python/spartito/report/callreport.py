@@ -50,7 +50,7 @@ class CallReport(Report):
             self.table(query, part, rows[i], out)
         shown = max(map(len, rows), default=0)
         if self.name == "flat" and not query.match and shown == query.limit < query.info["regions"]:
-            out.line(f"{count(shown)} of {plural(query.info['regions'], 'function')} are shown (--limit)")
+            out.line(f"shown: {count(shown)} of {plural(query.info['regions'], 'function')} (--limit)")
         _footer(query, found["notes"], out)
 
 

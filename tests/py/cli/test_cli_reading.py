@@ -397,7 +397,7 @@ def test_sort_takes_titles_of_columns(spartito, made, column, key):
 
 def test_a_table_says_that_it_has_a_limit(spartito, made):
     done = run(spartito, "report", "--limit", "2", "profile", cwd=made)
-    assert done.returncode == 0 and re.search(r"^2 of \d+ functions are shown \(--limit\)$", done.stdout, re.M)
+    assert done.returncode == 0 and re.search(r"^shown: 2 of \d+ functions \(--limit\)$", done.stdout, re.M)
     assert "(--limit)" not in run(spartito, "report", "--limit", "0", "profile", cwd=made).stdout
 
 
