@@ -13,7 +13,7 @@ from spartito.base import regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 
 MAX_SIZE = 16 * regular.MIB  # of a source file, and of the index of source files in the experiment
@@ -153,8 +153,12 @@ def block(lines: Sequence[str], first: int) -> list[str]:
         return list(lines[max(first - 1, 0) : first])
 
 
-def extent(lines: Sequence[str], first: int, last: int, whole: bool) -> list[tuple[int, str]]:
-    """(number, text) of the lines of a function, at least up to line `last`, which ran. whole: it is a module."""
+def extent(lines: Sequence[str], first: int, ran: Collection[int], whole: bool) -> list[tuple[int, str]]:
+    """(number, text) of the lines of a function: all of its source, and lines outside of the source if they are in `ran`. A
+    damaged experiment can have any numbers. whole: it is a module."""
     first = max(first, 1)
-    end = len(lines) if whole else first - 1 + len(block(lines, first))
-    return [(n, lines[n - 1].rstrip("\r\n") if n <= len(lines) else "") for n in range(first, max(end, last) + 1)]
+    inside = [n for n in ran if first <= n <= len(lines)]
+    end = len(lines) if whole else max([first - 1 + len(block(lines, first)), *inside])
+    source = [(n, lines[n - 1].rstrip("\r\n")) for n in range(first, min(end, len(lines)) + 1)]
+    outside = sorted(n for n in ran if not first <= n <= len(lines))
+    return sorted([*source, *((n, "") for n in outside)])

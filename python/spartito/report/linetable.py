@@ -66,12 +66,12 @@ def chosen(
 
 
 def _rows(f: dict[str, Any], sources: Sources) -> list[dict[str, Any]]:
-    """A row for each line of a function, from the first to the last, also for lines that did not run."""
+    """A row for each line of a function, also for lines that did not run; without its source, only for lines that ran."""
     time = f["excl"] + f["callees"]
     ran = {line[0]: line for line in f["lines"]}
     rows = []
     lines = sources.of(f["file"]).lines
-    for number, source in extent(lines, f["line"], max(ran, default=0), f["function"] == "<module>"):
+    for number, source in extent(lines, f["line"], ran, f["function"] == "<module>"):
         _, hits, excl, callees = ran.get(number, (number, 0, 0.0, 0.0))
         rows.append(
             {

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 UNIT = 1e-6  # seconds; the default unit of line_profiler's output
 OWN_UNIT = 1e-9  # seconds; the unit of Timed.lines
 WIDTHS = (6, 9, 12, 8, 8)  # minimum widths of the columns TITLES
+MAX_BLANK = 100_000  # lines of a function without its source; a damaged experiment can have any numbers
 TITLES = ("Line #", "Hits", "Time", "Per Hit", "% Time")
 
 
@@ -83,7 +84,7 @@ def function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
         yield "Are you sure you are running this program from the same directory"
         yield "that you ran the profiler from?"
         yield "Continuing without the function's contents."
-        texts = [""] * (max(numbers) - min(*numbers, f.first) + 1 if numbers else 1)
+        texts = [""] * (min(max(numbers) - min(*numbers, f.first) + 1, MAX_BLANK) if numbers else 1)
     cells = {line[0]: _cells(line, total, OWN_UNIT / unit) for line in f.lines if line[1]}
     widths = list(WIDTHS)
     for i in range(3):
@@ -92,7 +93,10 @@ def function(f: Timed, sources: Sources, unit: float) -> Iterator[str]:
     header = " ".join(t.rjust(w) for t, w in zip(TITLES, widths)) + "  Line Contents"
     yield header
     yield "=" * len(header)
-    for number, text in enumerate(texts, f.first):
+    rows = list(enumerate(texts, f.first))
+    if len(texts) == MAX_BLANK:
+        rows += [(number, "") for number in sorted(cells) if number >= f.first + len(texts)]
+    for number, text in rows:
         row = (str(number), *cells.get(number, ("", "", "", "")))
         yield " ".join(t.rjust(w) for t, w in zip(row, widths)) + "  " + text
     yield ""

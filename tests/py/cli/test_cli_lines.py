@@ -11,7 +11,8 @@ import sys
 import linedata
 import pytest
 from spartito._analyse import Model
-from spartito.report.linesource import block, decoded, extent
+from spartito.report.linesource import Sources, block, decoded, extent
+from spartito.report.linetext import MAX_BLANK, UNIT, Timed, function
 
 
 @pytest.fixture(scope="module")
@@ -217,9 +218,11 @@ def test_hot_lines_are_coloured_in_a_terminal(made):
 def test_lines_of_functions_in_source():
     lines = decoded(linedata.SOURCE.encode())
     assert [line.strip() for line in block(lines, 14)] == ["def helper(i):", "return i * 2"]
-    assert [n for n, _ in extent(lines, 5, 0, False)] == list(range(5, 12))
-    assert extent(lines, 0, 0, True)[-1] == (len(lines), "Grid.wide()")
-    assert extent([], 3, 5, False) == [(3, ""), (4, ""), (5, "")]
+    assert [n for n, _ in extent(lines, 5, (), False)] == list(range(5, 12))
+    assert extent(lines, 0, (), True)[-1] == (len(lines), "Grid.wide()")
+    assert extent(lines, 5, (6, len(lines) + 3), False)[-1] == (len(lines) + 3, "")
+    # without source, and of a damaged experiment: the lines that ran
+    assert extent([], 3, (5, 3, 4_000_000_000), False) == [(3, ""), (5, ""), (4_000_000_000, "")]
     assert decoded("# coding: latin-1\nü = 'ä'".encode("latin-1")) == ["# coding: latin-1\n", "ü = 'ä'\n"]
     assert decoded(b"\xff\xfe") == []
 
@@ -236,3 +239,10 @@ def test_lines_alone_are_summed_up_without_calls(tmp_path, spartito):
     command = [*map(str, spartito), "report", "x"]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=200).stdout
     assert "no calls were recorded; `spartito report lines` shows the lines\n" in shown
+
+
+def test_plain_of_a_line_far_outside(tmp_path):
+    """A damaged experiment names line 4,000,000,000 of a file that does not exist: no blank rows up to it."""
+    f = Timed(str(tmp_path / "missing.py"), 3, "f", [(4, 2, 1000), (4_000_000_000, 1, 5)])
+    rows = list(function(f, Sources(str(tmp_path), 0.0), UNIT))
+    assert len(rows) < 2 * MAX_BLANK and rows[-2].startswith("4000000000         1")
