@@ -8,6 +8,7 @@ usage: generate.py man VERSION | generate.py bash|zsh|fish|markdown|settings|kin
 
 import json
 import os
+import re
 import sys
 import textwrap
 import types
@@ -46,9 +47,10 @@ Made by `make docs` from the table of settings. `spartito config` prints the act
 A setting comes from the first of these that has it: the command line, the variable, the key in the table
 `[tool.spartito]` of the nearest `pyproject.toml`, the default. A flag is `1`, `true`, `yes`, `on` or `0`, `false`,
 `no`, `off`. Lists are separated by commas in a variable, and are arrays in `pyproject.toml`. `spartito.start()` and
-`spartito.measure()` take the keys as keywords.
+`spartito.measure()` take the keys as keywords; `output` is their parameter `directory`. A key whose option begins with
+`--no-` is off with that option.
 
-| key | variable | option | default | what the option does |
+| key | variable | option | default | meaning |
 |---|---|---|---|---|
 {settings}
 
@@ -85,13 +87,25 @@ meant.
 """
 
 
+# settings whose meaning is not that of one option
+MEANINGS = {
+    "filter": "patterns of names in order, the last match wins: `+PATTERN` (--include) records what matches, `-PATTERN` "
+    "(--exclude) does not; if the first one begins with +, nothing else is recorded",
+}
+OFF_IF_ZERO = ("memory_sample", "limit_rss")  # sizes in bytes; 0 disables them
+
+
 def settings() -> str:
     options = {flag: option for option in table.RUN.options for flag in option.flags}
     rows = []
     for one in SETTINGS:
         flags = one.option.split("/")
-        meaning = "; ".join(options[flag].help for flag in flags if flag in options).replace("|", "\\|")
+        texts = [options[flag].help for flag in flags if flag in options]
+        text = re.sub(r" \(default [^:)]*\)|, default [^)]*(?=\))", "", "; ".join(texts)).replace("(default 0: ", "(0: ")
+        meaning = MEANINGS.get(one.name) or text
+        meaning = ("off: " if flags[0].startswith("--no-") else "") + meaning.replace("|", "\\|")
         default = {"flag": {"0": "off", "1": "on"}}.get(one.kind, {}).get(one.default, one.default) or "–"
+        default = "off" if one.name in OFF_IF_ZERO else default
         rows.append(f"| `{one.name}` | `{one.variable}` | {', '.join(f'`{flag}`' for flag in flags)} | {default} | {meaning} |")
     return CONFIGURATION.format(settings="\n".join(rows)).rstrip()
 
