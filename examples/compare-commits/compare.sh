@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # compare.sh BASE HEAD COMMAND…: measures a command in two commits of the current repository and compares them.
 # The new directory $OUT receives the experiments: a1, a2 … of BASE and b1, b2 … of HEAD. The exit status is that of
-# spartito diff: 3 if something takes over $LIMIT more.
+# spartito diff: 3 if something takes over $LIMIT more. MARKDOWN=1: the comparison is Markdown.
 set -eu
 : "${OUT:=measured}" "${RUNS:=5}" "${LIMIT:=10%}"
 base=$1 head=$2
@@ -26,4 +26,4 @@ for run in $(seq "$RUNS"); do # alternately, so that slow changes of the machine
 done
 cd "$out"
 cmp output-a1 output-b1 || echo "the output of the commits differs"
-spartito diff a[0-9]* --with b[0-9]* --share 20 --fail-above "$LIMIT"
+spartito diff a[0-9]* --with b[0-9]* --share 20 --fail-above "$LIMIT" ${MARKDOWN:+--markdown}

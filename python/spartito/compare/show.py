@@ -8,8 +8,9 @@ import os
 import sys
 from typing import Any
 
+from spartito.base.markdown import Markdown
 from spartito.base.messages import Refused, complain
-from spartito.base.text import name, plural, seconds, standard_output
+from spartito.base.text import Output, name, plural, seconds, standard_output
 from spartito.compare import memorydifference
 from spartito.compare.difference import (
     CERTAIN,
@@ -146,6 +147,25 @@ def _json(
     sys.stdout.write("\n")
 
 
+def _unfit(incomplete: dict[str, str]) -> list[str]:
+    """Sentences about experiments from which --fail-above cannot decide."""
+    return [f"--fail-above: {directory} {why}, so nothing follows from its times" for directory, why in incomplete.items()]
+
+
+def _write_verdict(out: Output, groups: list[Group], above: float | None, exceeded: list[str] | None, doubts: list[str]) -> None:
+    """The title of a comparison in Markdown, and the result of --fail-above, which otherwise is printed on standard error."""
+    out.stream.write(f"### Spartito: {', '.join(g.letter for g in groups[1:])} compared with {groups[0].letter}\n\n")
+    if above is None:
+        return
+    out.line(f"Above the limit of {above:g} %" if exceeded else f"Nothing is above the limit of {above:g} %", "bold")
+    for line in [*(exceeded or [])[:MAX_LINES], *doubts]:
+        out.line(line)
+    more_lines = len(exceeded or []) - MAX_LINES
+    if more_lines > 0:
+        out.line(f"{plural(more_lines, 'more function')} above the limit")
+    out.line()
+
+
 def _limit(values: dict[str, object]) -> int:
     limit = values.get("limit", ROWS)
     assert isinstance(limit, int)
@@ -188,9 +208,12 @@ def show(values: dict[str, object], wanted: list[list[str]]) -> int:
     if values.get("json"):
         _json(found, groups, values, share, exceeded, undecided, incomplete, memory)
     else:
-        write(standard_output(), found, groups, _limit(values), share, by == "path", bool(values.get("compensate")), not untimed)
+        out = Markdown(sys.stdout) if values.get("markdown") else standard_output()
+        if values.get("markdown"):
+            _write_verdict(out, groups, above, exceeded, [*undecided, *_unfit(incomplete)])
+        write(out, found, groups, _limit(values), share, by == "path", bool(values.get("compensate")), not untimed)
         if memory is not None:
-            memorydifference.write(standard_output(), memory, groups, _limit(values))
+            memorydifference.write(out, memory, groups, _limit(values))
     sys.stdout.flush()
     for directory, info in dict(run for group in groups for run in group.side[1]).items():
         losses.say_all(info, directory, True)
@@ -202,6 +225,6 @@ def show(values: dict[str, object], wanted: list[list[str]]) -> int:
         complain(f"{plural(len(exceeded) - MAX_LINES, 'more function')} above the limit; --json lists all", "diff")
     for line in undecided:
         complain(line, "diff")
-    for directory, why in incomplete.items():
-        complain(f"--fail-above: {directory} {why}, so nothing follows from its times", "diff")
+    for line in _unfit(incomplete):
+        complain(line, "diff")
     return losses.INCOMPLETE if incomplete else EXCEEDED if exceeded else 0

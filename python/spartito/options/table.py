@@ -193,6 +193,7 @@ DIFF = Command(
         LIMIT,
         Option("--match", MATCH, "NAME"),
         Option("--share", "judge functions with at least PERCENT of the time (default 1)", "PERCENT", kind="number"),
+        Option("--markdown", "print Markdown, for a pull request"),
         Option("--fail-above", "exit with status 3 if everything, or a judged function, takes PERCENT more exclusive time, such as 5%", "PERCENT"),
         COMPENSATE,
         JSON,

@@ -3,8 +3,10 @@
 CI."""
 
 import functools
+import html
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -485,3 +487,22 @@ def test_mistakes(spartito, words, status, message):
     done = run(spartito, "diff", *(places.get(w, w) for w in words))
     assert done.returncode == status and message in done.stderr and done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_markdown(spartito, tmp_path):
+    """A renderer of Markdown reads the table with all names, and the result of --fail-above."""
+    markdown_it = pytest.importorskip("markdown_it")
+    work = "def work_a_lot(n):\n    for i in range(n): pass\n"
+    main = "def main():\n    (lambda n: work_a_lot(n))(int(sys.argv[1]))\nmain()\n"
+    (tmp_path / "program.py").write_text("import sys\n" + work + main)
+    for place, n in (("before", 10_000), ("after", 3_000_000)):
+        run(spartito, "run", "-q", "-o", place, "program.py", n, cwd=tmp_path)
+    done = run(spartito, "diff", "--markdown", "--fail-above", "50", "before", "after", cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    page = markdown_it.MarkdownIt().enable("table").render(done.stdout)
+    page = html.unescape(page)
+    assert page.startswith("<h3>Spartito: B compared with A</h3>") and "<strong>Above the limit of 50 %</strong>" in page
+    assert "<li>__main__:work_a_lot itself took " in page.replace("\n", "")
+    cells = set(re.findall(r"<td><code>(.*?)</code></td>", page))
+    assert "__main__:work_a_lot" in cells and "__main__:main.<locals>.<lambda>" in cells
+    assert "|" not in re.sub("<.*?>", "", page)  # no cell is torn
