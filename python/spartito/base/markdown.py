@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from spartito.base.text import Column, Output, printable
+from spartito.base.messages import printable
+from spartito.base.text import Column, Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
