@@ -9,7 +9,7 @@ from spartito.report.criticalpath import CriticalPath
 from spartito.report.flat import Flat
 from spartito.report.imports import Imports
 from spartito.report.iotable import FileIO
-from spartito.report.linetable import Lines
+from spartito.report.lines.table import Lines
 from spartito.report.memorytable import Memory
 from spartito.report.messages import Messages
 from spartito.report.protocol import Report

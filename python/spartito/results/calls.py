@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from spartito.base.messages import Refused
 from spartito.experiments import contents
-from spartito.report import linetable
+from spartito.report.lines import table as linetable
 from spartito.results.columns import Columns, of_rows
 
 TYPE_CHECKING = False

@@ -317,7 +317,7 @@ import threading
 
 from spartito.base.messages import Refused
 from spartito.report import iotable
-from spartito.report.linesource import Sources
+from spartito.report.lines.source import Sources
 from spartito.view import changes, facts, linechanges, locks, memory, payload, words
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ import sys
 import linedata
 import pytest
 from spartito._analyse import Model
-from spartito.report.linesource import Sources, block, decoded, extent
-from spartito.report.linetext import MAX_BLANK, UNIT, Timed, function
+from spartito.report.lines.source import Sources, block, decoded, extent
+from spartito.report.lines.text import MAX_BLANK, UNIT, Timed, function
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +145,8 @@ def test_plain_without_source_is_too(tmp_path):
 
 def test_other_units_and_a_summary(made, tmp_path):
     pytest.importorskip("line_profiler")
-    from spartito.report.linesource import Sources
-    from spartito.report.linetext import text, timed
+    from spartito.report.lines.source import Sources
+    from spartito.report.lines.text import text, timed
 
     model = Model(str(made))
     for unit in ("1e-09", "0.001", "3.5"):

@@ -12,7 +12,7 @@ import pytest
 from commandline import run
 from spartito._analyse import Error, Model, compress
 from spartito.base import regular
-from spartito.report import linesource
+from spartito.report.lines import source as linesource
 from terminal import on_terminal
 
 # the source file of f may be any file

@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 from omnitrace_helpers import DROPIN, environment, program
-from spartito.startup import PLACE
+from spartito.startup import DROPINS
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_measured_processes_have_it_without_the_distribution(tmp_path):
     alone = subprocess.run([sys.executable, "-c", FIND], cwd="/", env={**environment(), "PYTHONPATH": ""}, capture_output=True)
     if not alone.returncode:
         pytest.skip("an omnitrace is installed here")
-    assert found(tmp_path) == os.path.join(PLACE, "omnitrace", "__init__.py")
+    assert found(tmp_path) == os.path.join(DROPINS, "omnitrace", "__init__.py")
 
 
 def test_the_real_package_wins_in_measured_processes(tmp_path):
@@ -90,5 +90,5 @@ def test_one_copy_of_the_source():
     above = os.path.join(DROPIN, "omnitrace")
     for name in os.listdir(above):
         if name.endswith(".py"):
-            with open(os.path.join(PLACE, "omnitrace", name), "rb") as mine, open(os.path.join(above, name), "rb") as theirs:
+            with open(os.path.join(DROPINS, "omnitrace", name), "rb") as mine, open(os.path.join(above, name), "rb") as theirs:
                 assert mine.read() == theirs.read(), "build again"

@@ -197,7 +197,7 @@ def test_a_notebook_that_is_not_trusted_shows_a_table(lab, opened, directory, be
         page.open()
     page.browser.wait_for(f"{CELLS}.includes('function')")
     assert "__main__:leaf" in page.browser.evaluate(CELLS)
-    assert "where a notebook is not trusted" in page.browser.evaluate("document.body.innerText")
+    assert "A notebook that is not trusted does not show" in page.browser.evaluate("document.body.innerText")
     assert page.browser.evaluate("document.querySelectorAll('iframe[srcdoc]').length") == int(beside)
 
 

@@ -193,8 +193,9 @@ def test_an_object_that_comes_again_elsewhere(library):
 
 STATES = {
     "idle": ["time.sleep(1000)", "lock.acquire()", "select.select([r], [], [])", "threading.Event().wait()",
-             "subprocess.Popen(['cat'], stdin=subprocess.PIPE).wait()", "lock.acquire(timeout=1000)"],
-    "system call": ["os.read(r, 1)", "(lambda pair: pair[0].recv(1))(socket.socketpair())", "os.write(w, bytes(1 << 20))"],
+             "subprocess.Popen(['cat'], stdin=subprocess.PIPE).wait()", "lock.acquire(timeout=1000)", "os.read(r, 1)",
+             "(lambda pair: pair[0].recv(1))(socket.socketpair())"],
+    "system call": ["os.write(w, bytes(1 << 20))"],
     "running": ["while_true()", "ctypes.CDLL(None).usleep and c.sp_t_spin()"],
 }
 

@@ -202,21 +202,17 @@ def test_curves_are_the_models(viewer, model):
 
 
 def test_a_range_of_curves(viewer, model):
-    begin, end = 0.25 * length(model), 0.5 * length(model)
+    # times that every conversion to nanoseconds rounds to the same one: the metric may grow by much within one
+    begin, end = ((int(share * length(model) * 1e9) + 0.25) * 1e-9 for share in (0.25, 0.5))
     view = viewer.open(f"view=metrics&metric=ru_minflt&begin={begin!r}&end={end!r}")
     assert view["span"] == {"begin": begin, "end": end}
-    steepest = 0.0
     for line in view["lines"]:
         want = points(model, "ru_minflt", line["location"], begin=begin, end=end)
         evened(line, want, end - begin)
-        steps = list(zip(want["at"], want["value"]))
-        steepest = max([steepest, *((b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(steps, steps[1:]) if b[0] > a[0])])
-    # Their growth equals the metric in the tree of the range, except growth outside of any call. Both interpolate at the edges of
-    # the range, and round these to nanoseconds separately.
+    # Their growth equals the metric in the tree of the range, except growth outside of any call.
     _, flat = asked(model, "flat", begin=begin, end=end)
     grown = sum(line["growth"] for line in view["lines"])
-    # (both cut the range's edges out of what grew there, at nanoseconds that each rounds for itself)
-    assert sum(flat["metric:ru_minflt:excl"]) <= grown + 1e-3 + 2 * len(view["lines"]) * 2e-9 * steepest
+    assert sum(flat["metric:ru_minflt:excl"]) <= grown + 1e-3
 
 
 CHOOSE = """(text => {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    from spartito.report.linetext import Timed
+    from spartito.report.lines.text import Timed
 
     Numbers = dict[int, tuple[int, int]]  # {line: (hits, nanoseconds)}
 
@@ -232,7 +232,7 @@ def _key(function: Callable[..., Any]) -> tuple[str, CodeType]:
 def _all() -> dict[tuple[str, int, str], Timed]:
     if _measure.experiment() is None or sys.is_finalizing():
         return {}
-    from spartito.report.linetext import timed
+    from spartito.report.lines.text import timed
 
     return {(f.file, f.first, f.name): f for f in timed(_recorded()[0].lines())}
 
@@ -334,7 +334,7 @@ class LineProfiler(Wrapping, WithinRun):
 
     def _timed(self) -> list[Timed]:
         """The functions of this profiler, also those that did not run."""
-        from spartito.report.linetext import Timed
+        from spartito.report.lines.text import Timed
 
         recorded, found = _all(), {}
         for function in self.functions:

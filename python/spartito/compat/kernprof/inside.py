@@ -146,7 +146,7 @@ class LineProfiler(Profiler):
         rich: bool = False,
         **keywords: object,
     ) -> None:
-        from spartito.report import linetext
+        from spartito.report.lines import text as linetext
 
         model, sources = _recorded()
         found = linetext.timed(model.lines())
@@ -211,7 +211,7 @@ def _recorded() -> tuple[Any, Any]:
     if directory is None:
         raise RuntimeError("profile: nothing is being measured, so there are no results; run the program with spartito-kernprof")
     from spartito._analyse import Model
-    from spartito.report.linesource import Sources
+    from spartito.report.lines.source import Sources
 
     model = Model(directory)
     return model, Sources(directory, float("inf"))

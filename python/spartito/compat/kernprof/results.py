@@ -97,8 +97,9 @@ def show(model: Model | None, asked: Asked, lines: bool, path: str, meant: Meant
         pstats.Stats(path).strip_dirs().sort_stats(-1).print_stats()
         return
     from spartito.base.text import standard_output
-    from spartito.report import linetable, linetext
-    from spartito.report.linesource import Sources
+    from spartito.report.lines import table as linetable
+    from spartito.report.lines import text as linetext
+    from spartito.report.lines.source import Sources
     from spartito.report.parts import Part
 
     info: dict[str, Any] = model.info() if model else {"dir": "", "end": 0.0}

@@ -129,8 +129,8 @@ def show_text(
     **keywords: object,
 ) -> None:
     """Prints LineStats.timings."""
-    from spartito.report.linesource import Sources
-    from spartito.report.linetext import OWN_UNIT, Timed, text
+    from spartito.report.lines.source import Sources
+    from spartito.report.lines.text import OWN_UNIT, Timed, text
 
     scale = unit / OWN_UNIT
     found = [Timed(*key, [(n, hits, round(t * scale)) for n, hits, t in lines]) for key, lines in stats.items()]
@@ -152,8 +152,8 @@ def show_func(
     **keywords: object,
 ) -> None:
     """Prints one function."""
-    from spartito.report.linesource import Sources
-    from spartito.report.linetext import OWN_UNIT, Timed, function
+    from spartito.report.lines.source import Sources
+    from spartito.report.lines.text import OWN_UNIT, Timed, function
 
     scale = unit / OWN_UNIT
     found = Timed(filename, start_lineno, func_name, [(n, hits, round(t * scale)) for n, hits, t in timings])

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 
-from spartito.report.linesource import block
+from spartito.report.lines.source import block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from spartito.report.linesource import Sources
+    from spartito.report.lines.source import Sources
 
     Lines = Sequence[tuple[int, int, int]]
 

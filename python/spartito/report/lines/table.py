@@ -9,8 +9,8 @@ from spartito.base.messages import Refused, complain, printable
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds
 from spartito.options.kinds import Usage
 from spartito.report import parts
-from spartito.report.linesource import Sources, extent
-from spartito.report.linetext import text, timed
+from spartito.report.lines.source import Sources, extent
+from spartito.report.lines.text import text, timed
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
