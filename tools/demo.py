@@ -40,7 +40,7 @@ def main():
             status = 1
         print(f"{os.path.relpath(path, ROOT):<47} {find(name).opens}")
     bin = os.path.relpath(os.path.dirname(sys.executable), os.getcwd())
-    print(f"\nto look at it in a browser: . {bin}/activate; spartito view {os.path.relpath(directory)}")
+    print(f"\nto see it in a browser: . {bin}/activate; spartito view {os.path.relpath(directory)}")
     print(f"to measure a program of your own: . {bin}/activate; spartito run -- python …")
     print("to get the tools above: spartito doctor")
     return status
