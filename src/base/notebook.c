@@ -60,7 +60,7 @@ static bool take_cell(struct sp_notebook *b, size_t *at, size_t *functions)
 	struct sp_notebook_cell c;
 	const char *line = line_at(b, at);
 	if (!line || sscanf(line, "cell %" SCNu32 " %zu %zu", &c.number, &c.n, functions) != 3 || c.n >= b->n - *at ||
-	    !sp_grow(&b->cells, b->n_cells, &b->room_cells, sizeof c))
+	    !sp_grow(&b->cells, b->n_cells, &b->cells_capacity, sizeof c))
 		return false;
 	c.source = b->text + *at;
 	*at += c.n + 1;
@@ -75,7 +75,7 @@ static bool take_function(struct sp_notebook *b, size_t *at)
 	const char *line = line_at(b, at);
 	int name = 0;
 	if (!line || sscanf(line, "%" SCNu32 " %" SCNx32 " %n", &f.line, &f.check, &name) != 2 || !name ||
-	    !sp_grow(&b->functions, b->n_functions, &b->room_functions, sizeof f))
+	    !sp_grow(&b->functions, b->n_functions, &b->functions_capacity, sizeof f))
 		return false;
 	f.name = line + name;
 	b->functions[b->n_functions++] = f;

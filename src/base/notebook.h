@@ -30,7 +30,7 @@ struct sp_notebook {
 	char *text;                             /* owned; cells and functions point into it */
 	struct sp_notebook_function *functions; /* owned */
 	struct sp_notebook_cell *cells;         /* owned */
-	size_t n, n_functions, n_cells, room_functions, room_cells;
+	size_t n, n_functions, n_cells, functions_capacity, cells_capacity;
 };
 
 void sp_notebook_free(struct sp_notebook *b);

@@ -153,7 +153,7 @@ static void test_interrupted(void)
 
 /* Neither the experiment nor the temporary directory has space: no file is left behind, and the message names the
  * temporary directory. */
-static void test_no_room(void)
+static void test_no_space(void)
 {
 	const struct rg_options some = {.processes = 1, .threads = 1, .events = 5000, .trace = true, .seed = 8};
 	struct sp_model *m = scratch_load(truth_made_by(&some), 0);
@@ -168,7 +168,7 @@ static void test_no_room(void)
 	MUST(setrlimit(RLIMIT_FSIZE, &little) == 0);
 	CHECK(sp_lod_open(&p, m, NULL, &e) == -1 && !p);
 	MUST(setrlimit(RLIMIT_FSIZE, &before) == 0);
-	CHECK(e.code == EFBIG && strstr(e.text, "no room to sum up the trace"));
+	CHECK(e.code == EFBIG && strstr(e.text, "no space to sum up the trace"));
 	CHECK(truth_makes(m, NULL) && !truth_makes(m, NULL));
 	sp_model_free(m);
 }
@@ -220,7 +220,7 @@ int main(void)
 	test_damaged();
 	test_changed();
 	test_interrupted();
-	test_no_room();
+	test_no_space();
 	test_cut();
 	test_lasting();
 	return check_failures != 0;

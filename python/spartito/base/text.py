@@ -49,6 +49,11 @@ def plural(n: int, one: str, many: str = "") -> str:
     return f"{count(n)} {one if n == 1 else many}"
 
 
+def visits_text(row: dict[str, Any]) -> str:
+    """3 calls, or 3+100 if generators and coroutines were resumed 100 times."""
+    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
+
+
 def size(value: int) -> str:
     """A number of bytes: 12.3 MiB."""
     number = float(value)

@@ -3,27 +3,17 @@
 
 from __future__ import annotations
 
-import os
-
 from spartito.base.messages import Refused, complain, reason, say
 from spartito.base.text import as_argument
 from spartito.cli.run import deferred_work
 from spartito.experiments import rundir
-from spartito.experiments.reading import one_process
 from spartito.experiments.rundir import Found
 from spartito.options.settings import resolve, strange_variables
 from spartito.run.ending import finish
 from spartito.run.implied import with_trace
 from spartito.sample.attaching import Samplers, duration_of, image, interrupted, until
 from spartito.sample.liveprofile import opened
-
-
-def _command(pid: int) -> list[str]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            return [os.fsdecode(word) for word in f.read().split(b"\0")[:-1]]
-    except OSError:
-        return []
+from spartito.sample.operand import command_of, one_process
 
 
 def main(given: dict[str, object], operands: list[str]) -> int:
@@ -37,7 +27,7 @@ def main(given: dict[str, object], operands: list[str]) -> int:
     if texts["to"]:
         with_trace(texts, values)
     opened(pid).close()  # reports an error before the experiment directory is made
-    command = _command(pid)
+    command = command_of(pid)
     directory = rundir.create(texts["output"], command, wanted=deferred_work(texts))
     samplers = Samplers(directory.path, {value.setting.name: value for value in values})
     quiet = texts["quiet"] == "1"

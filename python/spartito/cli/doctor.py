@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from spartito.base import package
 from spartito.base.text import Output, standard_output
-from spartito.experiments.reading import one_process
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 OPENERS = {
@@ -200,6 +199,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     out = standard_output()
     if operands:
         from spartito.sample import hanging
+        from spartito.sample.operand import one_process
 
         hanging.write(out, one_process("doctor", operands))
         return 0

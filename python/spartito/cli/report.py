@@ -15,11 +15,13 @@ from spartito.report.show import check, show
 def _check_word(operands: list[str]) -> None:
     """Usage: the first operand is neither a report nor an experiment. A single operand that resembles no report is left to the
     reader of experiments."""
+    word, names = operands[0], [topic.name for topic in reports.REPORTS]
+    if os.path.lexists(word) or not re.fullmatch("[a-z-]+", word):
+        return
     from difflib import get_close_matches
 
-    word, names = operands[0], [topic.name for topic in reports.REPORTS]
     near = get_close_matches(word, names, 1)
-    if os.path.lexists(word) or not re.fullmatch("[a-z-]+", word) or (len(operands) == 1 and not near):
+    if len(operands) == 1 and not near:
         return
     hint = f"did you mean {near[0]}?" if near else "reports: " + ", ".join(names)
     raise Usage(f"{word!r} is neither a report nor an experiment; {hint}")

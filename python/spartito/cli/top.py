@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from spartito.base.text import Column, Output, is_terminal, percent, plural, seconds, standard_output
 from spartito.base.text import name as one_line
-from spartito.experiments.reading import one_process
 from spartito.options.settings import CHECKS
 from spartito.options.table import Usage
 from spartito.sample.attaching import duration_of
 from spartito.sample.liveprofile import LiveProfile, Sum, Thread, function
+from spartito.sample.operand import one_process
 
 if TYPE_CHECKING:
     from spartito.sample.liveprofile import Function

@@ -175,6 +175,8 @@ def _limit(values: dict[str, object]) -> int:
 def show(values: dict[str, object], wanted: list[list[str]]) -> int:
     """Prints the comparison. values: the options of `spartito diff`. wanted: the directories of each group; the first group is
     compared with each of the others. Returns the exit status: 0, EXCEEDED or losses.INCOMPLETE."""
+    if values.get("json") and values.get("markdown"):
+        raise Usage("--json and --markdown exclude each other")
     above = _fraction(values)
     share = values.get("share", SHARE)
     assert isinstance(share, (int, float))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from spartito.base.messages import Refused, say
-from spartito.options.table import COMMANDS, Usage
+from spartito.options.table import Usage
 
 PACKED = ".spartito"  # suffix of packed experiments
 
@@ -47,48 +47,6 @@ def one_experiment(command: str, operands: list[str]) -> str:
         raise Usage(f"there is no experiment in the current directory: spartito {command} DIR")
     say(f"spartito: {os.path.normpath(found)}, the newest experiment here")
     return os.path.normpath(found)
-
-
-def _command(pid: int) -> list[str]:
-    """The command line of a process. OSError: it has ended."""
-    with open(f"/proc/{pid}/cmdline", "rb") as f:
-        return [os.fsdecode(word) for word in f.read().split(b"\0")]
-
-
-def _launched(pid: int) -> int:
-    """The program's process if process pid is `spartito run`, whose own stacks nobody wants; otherwise 0."""
-    try:
-        command = _command(pid)
-        words = [os.path.basename(word) for word in command[:4]]
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-            # the launcher's witness is a copy of it
-            programs = [child for child in map(int, f.read().split()) if _command(child) != command]
-    except OSError:
-        return 0  # the process or a child has ended, or the kernel does not list children
-    at = words.index("spartito") if "spartito" in words[:3] else -1
-    if at < 0 or len(programs) != 1 or len(words) < at + 2:
-        return 0
-    runs = words[at + 1] == "run" or words[at + 1] not in {known.name for known in COMMANDS}
-    return programs[0] if runs else 0
-
-
-def one_process(command: str, operands: list[str]) -> int:
-    """The process id that the operand gives. If that process is `spartito run`, a line on standard error names its program's
-    process, which is returned. Usage: there is not exactly one operand, or it is no number. Refused: no process can have that
-    id."""
-    if not operands:
-        raise Usage(f"no process given: spartito {command} PID")
-    if len(operands) > 1:
-        raise Usage(f"one process at a time, not also {operands[1]!r}")
-    if not operands[0].isascii() or not operands[0].isdigit():
-        raise Usage(f"{operands[0]!r} is no process id")
-    if len(operands[0].lstrip("0")) > 9:  # process ids are at most 4194304
-        raise Refused(f"there is no process {operands[0]}")
-    pid = int(operands[0])
-    program = _launched(pid)
-    if program:
-        say(f"spartito: process {pid} is `spartito run`; its program is process {program}")
-    return program or pid
 
 
 # temporary directories, removed at exit, and the packed files from which they were unpacked

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
-from spartito.base.text import count, plural, seconds
+from spartito.base.text import plural, seconds
 from spartito.experiments import contents, sampled
 from spartito.experiments.cost import cost_place, cost_sentence
 from spartito.report import mpitable
@@ -32,6 +32,10 @@ class CallReport(Report):
     def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:
         """Writes the rows of one part."""
 
+    def remark(self, query: Query, shown: int) -> str:
+        """A line below the tables, or "". shown: rows of the longest one."""
+        return ""
+
     def gather(self, query: Query) -> dict[str, Any]:
         whole = parts(query)
         rows = {i: contents.known(self.rows(query, part), query.info) for i, part in enumerate(whole)}
@@ -48,9 +52,9 @@ class CallReport(Report):
             if part.title:
                 out.line(f"{part.title}: {seconds(part.busy)}", "bold")
             self.table(query, part, rows[i], out)
-        shown = max(map(len, rows), default=0)
-        if self.name == "flat" and not query.match and shown == query.limit < query.info["regions"]:
-            out.line(f"shown: {count(shown)} of {plural(query.info['regions'], 'function')} (--limit)")
+        remark = self.remark(query, max(map(len, rows), default=0))
+        if remark:
+            out.line(remark)
         _footer(query, found["notes"], out)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from spartito.base.text import Column, Output, labelled, name, percent, plural, quantity, seconds
+from spartito.base.text import Column, Output, labelled, name, percent, plural, quantity, seconds, visits_text
 from spartito.experiments import contents
-from spartito.report.summary import visits_text
 
 NUMBERS = (
     Column("self"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spartito.base.text import count, plural
 from spartito.experiments import contents
 from spartito.report import calltable
 from spartito.report.callreport import CallReport
@@ -30,3 +31,9 @@ class Flat(CallReport):
 
     def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:
         calltable.write_flat(out, rows, part.busy, query.info)
+
+    def remark(self, query: Query, shown: int) -> str:
+        functions = query.info["regions"]
+        if query.match or not shown == query.limit < functions:
+            return ""
+        return f"shown: {count(shown)} of {plural(functions, 'function')} (--limit)"

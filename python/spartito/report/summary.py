@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size
+from spartito.base.text import Column, Output, as_argument, name, percent, plural, seconds, size, visits_text
 from spartito.experiments import contents, sampled
 from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
@@ -104,11 +104,6 @@ def _imports(model: Model, busy: float) -> list[str]:
 
     line = imports.line(modules, busy)
     return [line] if line else []
-
-
-def visits_text(row: dict[str, Any]) -> str:
-    """3 calls, or 3+100 if generators and coroutines were resumed 100 times."""
-    return count(row["visits"]) + (f"+{count(row['resumed'])}" if row["resumed"] else "")
 
 
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:

@@ -510,7 +510,7 @@ uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_position *p
 }
 
 /* Makes room for the additional fields of n events. */
-static int make_room(struct sp_events *s, size_t n, struct sp_err *e)
+static int reserve(struct sp_events *s, size_t n, struct sp_err *e)
 {
 	struct sp_io *io;
 	struct sp_mpi *mpi;
@@ -554,7 +554,7 @@ static int read_events(void *arg)
 		r->n = read > 0 ? (size_t)read : 0;
 		return read < 0 ? -1 : 0;
 	}
-	if (make_room(s, n, r->e))
+	if (reserve(s, n, r->e))
 		return -1;
 	while (k < n) {
 		if (s->keep != SIZE_MAX) {

@@ -66,7 +66,7 @@ static size_t value_slot(const struct sp_path_index *x, const struct sp_paramete
 	return i;
 }
 
-static size_t room_for(size_t n)
+static size_t capacity_for(size_t n)
 {
 	size_t capacity = 64;
 
@@ -77,7 +77,7 @@ static size_t room_for(size_t n)
 
 int sp_path_index_init(struct sp_path_index *x, const struct sp_model *m)
 {
-	size_t capacity = room_for(m->n_paths), values = room_for(m->n_parameter_values), slot;
+	size_t capacity = capacity_for(m->n_paths), values = capacity_for(m->n_parameter_values), slot;
 	uint32_t i;
 
 	*x = (struct sp_path_index){.m = m, .mask = capacity - 1, .value_mask = values - 1, .collapsed = SP_NONE};

@@ -394,7 +394,7 @@ static int close_frames(struct adding *a)
 	return 0;
 }
 
-static int room_for_nodes(struct adding *a)
+static int reserve_nodes(struct adding *a)
 {
 	const struct sp_raw_file *f = a->l->source->raw;
 	const struct sp_raw_part *p = f->parts + a->t->nodes.first, *end = p + a->t->nodes.count;
@@ -475,7 +475,7 @@ static int name_open(const struct adding *a, struct sp_str *out)
 /* Adds the nodes that the process itself recorded for the thread. */
 static int add_calls(struct adding *a, struct sp_location *out)
 {
-	if (room_for_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
+	if (reserve_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
 	    close_frames(a) || sp_build_sites(a->b, a->l, a->t, node_row, a) ||
 	    sp_build_open_waits(a->b, a->l, a->t, a->end, node_row, a) || name_open(a, &out->open))
 		return -1;
@@ -486,7 +486,7 @@ static int add_calls(struct adding *a, struct sp_location *out)
 /* Adds the nodes of the samples of the thread. */
 static int add_samples(struct adding *a)
 {
-	if (room_for_nodes(a) || repeats(a) || add_nodes(a))
+	if (reserve_nodes(a) || repeats(a) || add_nodes(a))
 		return -1;
 	report_losses(a);
 	return 0;

@@ -449,7 +449,7 @@ static int make_elsewhere(struct sp_lod *p, const struct sp_lod_options *o, uint
 	if (rc && is_disk_full(e->code)) {
 		const int code = e->code;
 
-		sp_fail(e, code, "%s: no room to sum up the trace: %s", elsewhere(), strerror(code));
+		sp_fail(e, code, "%s: no space to sum up the trace: %s", elsewhere(), strerror(code));
 	}
 	return rc;
 }

@@ -13,12 +13,16 @@
  * system begins LOADING, and below that the body of a module ends it. */
 enum state { BODY, LOADING };
 
+struct links {
+	uint32_t before; /* the import before this one of the same importer; 0: none */
+	uint32_t last;   /* the last one that it imports; 0: none */
+};
+
 struct finding {
 	const struct sp_model *m;
 	struct sp_import *imports; /* owned */
-	uint32_t *next;            /* owned; for each import: the one before it of the same importer; 0: none */
-	uint32_t *last;            /* owned; for each import: the last one that it imports; 0: none */
-	size_t n, capacity, next_capacity, last_capacity;
+	struct links *links;       /* owned; for each import */
+	size_t n, capacity, link_capacity;
 	uint32_t *import; /* owned; for each path */
 	uint8_t *state;   /* owned; for each path: enum state */
 };
@@ -45,20 +49,18 @@ static bool is_module_body(const struct sp_region *r)
 /* The element of a module that `importer` imports, added if it is new; SP_NONE: no memory. */
 static uint32_t import_of(struct finding *f, uint32_t importer, uint32_t region)
 {
-	for (uint32_t i = f->n ? f->last[importer] : 0; i; i = f->next[i])
+	for (uint32_t i = f->n ? f->links[importer].last : 0; i; i = f->links[i].before)
 		if (f->imports[i].region == region)
 			return i;
 	if (!sp_grow(&f->imports, f->n, &f->capacity, sizeof *f->imports) ||
-	    !sp_grow(&f->next, f->n, &f->next_capacity, sizeof *f->next) ||
-	    !sp_grow(&f->last, f->n, &f->last_capacity, sizeof *f->last))
+	    !sp_grow(&f->links, f->n, &f->link_capacity, sizeof *f->links))
 		return SP_NONE;
 
 	const uint32_t i = (uint32_t)f->n++;
 	f->imports[i] = (struct sp_import){.region = region, .importer = importer};
-	f->last[i] = 0;
-	f->next[i] = i ? f->last[importer] : 0;
+	f->links[i] = (struct links){.before = i ? f->links[importer].last : 0};
 	if (i)
-		f->last[importer] = i;
+		f->links[importer].last = i;
 	return i;
 }
 
@@ -74,12 +76,14 @@ static int add_path(struct finding *f, const struct sp_view *v, uint32_t path)
 	if (f->state[caller] == BODY && is_import_system(r)) {
 		f->state[path] = LOADING;
 		f->imports[import].loading += value->incl;
+		f->imports[import].self -= value->incl;
 	} else if (f->state[caller] == LOADING && is_module_body(r)) {
 		f->state[path] = BODY;
 		f->imports[import].loading -= value->incl;
 		if ((import = import_of(f, import, f->m->paths[path].region)) == SP_NONE)
 			return -1;
 		f->imports[import].total += value->incl;
+		f->imports[import].self += value->incl;
 		f->imports[import].visits += value->visits;
 	}
 	f->import[path] = import;
@@ -104,8 +108,7 @@ static int find(struct finding *f, const struct sp_view *v)
 /* Frees all but the imports. */
 static void finding_free(struct finding *f)
 {
-	free(f->next);
-	free(f->last);
+	free(f->links);
 	free(f->import);
 	free(f->state);
 }
@@ -115,21 +118,17 @@ int sp_report_imports(const struct sp_view *v, struct sp_import **imports, size_
 	struct finding f;
 	const int rc = find(&f, v);
 
+	if (rc == 0) { /* the time of the program outside of imports was not added */
+		f.imports[0].total = -f.imports[0].self;
+		f.imports[0].self = 0;
+	}
 	for (size_t i = 0; rc == 0 && i < f.n; i++) {
 		struct sp_import *x = &f.imports[i];
 
 		/* times of samples and of calls that are still open do not always add up */
 		x->loading = x->loading > 0 ? x->loading : 0;
-		x->self = i ? x->total - x->loading : 0;
+		x->self = x->self > 0 ? x->self : 0;
 	}
-	for (size_t i = 1; rc == 0 && i < f.n; i++)
-		f.imports[f.imports[i].importer].self -= f.imports[i].total;
-	if (rc == 0) {
-		f.imports[0].total = f.imports[0].loading - f.imports[0].self;
-		f.imports[0].self = 0;
-	}
-	for (size_t i = 1; rc == 0 && i < f.n; i++)
-		f.imports[i].self = f.imports[i].self > 0 ? f.imports[i].self : 0;
 	finding_free(&f);
 	if (rc) {
 		free(f.imports);

@@ -68,7 +68,7 @@ static void compact(struct sp_mpi_win *w)
 }
 
 /* Call with the lock held. */
-static bool make_room(struct sp_mpi_win *w)
+static bool reserve(struct sp_mpi_win *w)
 {
 	compact(w);
 	if (2 * w->n_ops < w->capacity)
@@ -90,7 +90,7 @@ static uint64_t begin(struct sp_mpi_call *c, struct sp_mpi_win **w, int target, 
 		return 0;
 	sp_mpi_win_lock();
 	const uint64_t matching = ++last;
-	const bool ok = (*w)->n_ops < (*w)->capacity || make_room(*w);
+	const bool ok = (*w)->n_ops < (*w)->capacity || reserve(*w);
 	if (ok)
 		(*w)->ops[(*w)->n_ops++] = (struct sp_mpi_win_op){matching, (uint32_t)target, .remote = remote};
 	sp_mpi_win_unlock();

@@ -89,7 +89,7 @@ struct scratch {
 	uint64_t *all; /* owned */
 };
 
-static bool make_room(struct scratch *w, int size)
+static bool reserve(struct scratch *w, int size)
 {
 	for (w->slots = 16; w->slots < (size_t)size * 2; w->slots *= 2)
 		;
@@ -131,7 +131,7 @@ static int find_hosts(MPI_Comm comm)
 	PMPI_Comm_size(comm, &size);
 	const uint64_t own = sp_mpi_clock_host();
 	/* all processes give up if one has no memory */
-	uint64_t least[3] = {own, ~own, make_room(&w, size)};
+	uint64_t least[3] = {own, ~own, reserve(&w, size)};
 	if (sp_mpi_wait_least(least, 3, comm) == MPI_SUCCESS && least[2]) {
 		state.known = true;
 		state.one_host = least[0] == ~least[1];

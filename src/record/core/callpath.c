@@ -112,7 +112,7 @@ int sp_thread_nodes_init(struct sp_thread *t)
 	return t->collapsed ? 0 : -ENOSPC;
 }
 
-static bool table_has_room(struct sp_thread *t, uint32_t entries)
+static bool table_has_space(struct sp_thread *t, uint32_t entries)
 {
 	return (t->table_used + entries) * 2 <= t->table_mask || !table_grow(t);
 }
@@ -130,7 +130,7 @@ SP_COLD static struct sp_raw_node *child_new(struct sp_thread *t, struct sp_raw_
 	int error = errno;
 	struct sp_raw_node *last = (struct sp_raw_node *)parent->child, *n = NULL;
 	const bool first = last == t->root;
-	if (first || table_has_room(t, 2))
+	if (first || table_has_space(t, 2))
 		n = node_new(t, sp_callpath_index(t, parent), region);
 	if (n && !first) {
 		if (!find(t, parent, last->region)->node)

@@ -33,7 +33,7 @@ static bool is_root(const struct sp_thread *t, const struct sp_raw_frame *f)
 	return (uint64_t)f == t->loc.base;
 }
 
-/* The last slot of the chunk is reserved for no_room(). */
+/* The last slot of the chunk is reserved for no_space(). */
 static struct sp_raw_frame *real_end(const struct sp_thread *t)
 {
 	struct sp_raw_chunk *c = t->stack_chunk;
@@ -95,7 +95,7 @@ void sp_stack_root(struct sp_thread *t)
 }
 
 /* Makes space for one more frame. Without space the call is not recorded. */
-static bool has_room(struct sp_thread *t)
+static bool has_space(struct sp_thread *t)
 {
 	return top_of(t) + 1 < real_end(t) || (top_of(t) < real_end(t) && !stack_grow(t));
 }
@@ -138,7 +138,7 @@ static uint64_t lost_call(uint64_t key)
 	return key & 1 ? UINT64_C(1) << 32 : 1;
 }
 
-static void no_room(struct sp_thread *t, uint64_t key, uint64_t now)
+static void no_space(struct sp_thread *t, uint64_t key, uint64_t now)
 {
 	t->loc.lost_events += 2;
 	if (top_of(t) < real_end(t))
@@ -214,8 +214,8 @@ void sp_stack_clear(struct sp_thread *t, uint64_t now)
 void sp_stack_inherit(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t frame, uint64_t flags, uint64_t now)
 {
 	struct sp_raw_node *parent = (struct sp_raw_node *)top_of(t)->node, *n = NULL;
-	if (!has_room(t)) {
-		no_room(t, key, now);
+	if (!has_space(t)) {
+		no_space(t, key, now);
 		return;
 	}
 	if (region == SP_REGION_HIDES)
@@ -294,7 +294,7 @@ static void enter_deeper(struct sp_thread *t, uint32_t region, uint64_t key, uin
 
 bool sp_stack_mark(struct sp_thread *t, uint64_t value, bool enters, uint64_t now)
 {
-	if (!has_room(t))
+	if (!has_space(t))
 		return false;
 	push(t, 0, (struct sp_raw_node *)top_of(t)->node, now,
 	     SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_HIDDEN | SP_RAW_FRAME_MARK, value);
@@ -383,8 +383,8 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 		sp_stack_unmark(t, now);
 	if (!begun)
 		return; /* paused, or a thread that could not begin: its loss is counted */
-	if (!has_room(t)) {
-		no_room(t, key, now);
+	if (!has_space(t)) {
+		no_space(t, key, now);
 		errno = error;
 		return;
 	}

@@ -59,38 +59,45 @@ static bool has_program(const char *pid)
 	return readlink(path, to, sizeof to) > 0;
 }
 
-/* The environment of a process, owned by the caller; NULL: unreadable or empty. It is empty also while the process
- * executes another program, so an empty one is read again, at most *attempts times. */
-static char *environment(const char *pid, size_t *n, int *attempts)
+/* Whether a process has `line` in its environment. Sets *unsure if its environment is readable but empty, which is so
+ * also while it executes another program. */
+static bool is_member(const char *pid, const char *line, size_t length, bool *unsure)
 {
-	const struct timespec pause = {0, 10000000};
 	char path[300];
+	size_t n;
 	snprintf(path, sizeof path, "/proc/%s/environ", pid);
-	for (;; --*attempts) {
-		char *text = contents(path, n);
-		if (text || *attempts == 0 || access(path, R_OK) || !has_program(pid))
-			return text;
-		nanosleep(&pause, NULL);
-	}
+	char *text = contents(path, &n);
+	const bool member = text && has_line(text, n, line, length);
+	*unsure |= !text && !access(path, R_OK) && has_program(pid);
+	free(text);
+	return member;
+}
+
+/* Searches all processes once. */
+static bool search(const char *line, size_t length, bool *unsure)
+{
+	DIR *d = opendir("/proc");
+	bool found = false;
+	for (const struct dirent *e; d && !found && (e = readdir(d));)
+		found = isdigit((unsigned char)*e->d_name) && is_member(e->d_name, line, length, unsure);
+	if (d)
+		closedir(d);
+	return found;
 }
 
 bool sp_family_lives(const char *experiment)
 {
-	int attempts = 100; /* of all processes: some may have no environment for ever */
+	const struct timespec pause = {0, 20000000};
 	char *line = NULL;
-	int length = asprintf(&line, "SPARTITO_EXPERIMENT=%s", experiment);
-	DIR *d = length >= 0 ? opendir("/proc") : NULL;
-	bool found = false;
-	for (const struct dirent *e; d && !found && (e = readdir(d));) {
-		size_t n;
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
-		char *text = environment(e->d_name, &n, &attempts);
-		found = text && has_line(text, n, line, (size_t)length);
-		free(text);
+	const int length = asprintf(&line, "SPARTITO_EXPERIMENT=%s", experiment);
+	bool found = false, unsure = length >= 0;
+	/* at most one second: some processes have no environment for ever */
+	for (int i = 0; !found && unsure && i < 50; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		unsure = false;
+		found = search(line, (size_t)length, &unsure);
 	}
-	if (d)
-		closedir(d);
 	free(length >= 0 ? line : NULL);
 	return found;
 }

@@ -184,7 +184,7 @@ void sp_samples_thread_end(struct sp_sampled_thread *t, uint64_t end)
 	*t = (struct sp_sampled_thread){.location = NULL};
 }
 
-static bool room_for(struct sp_sampled_thread *t, size_t n)
+static bool capacity_for(struct sp_sampled_thread *t, size_t n)
 {
 	if (n <= t->capacity)
 		return true;
@@ -263,7 +263,7 @@ void sp_samples_found(struct sp_sampled_thread *t, const struct sp_sampled_frame
 	sp_samples_flush(t);
 	t->state = state;
 	t->depth = 0;
-	if (!t->location || !room_for(t, n))
+	if (!t->location || !capacity_for(t, n))
 		return;
 	find_nodes(t, frames, n);
 	if (t->location->collapsed != (t->depth ? t->nodes[t->depth - 1] : NULL))

@@ -20,7 +20,7 @@ static size_t slot_of(const struct sp_codes *c, uint64_t address)
 	return i;
 }
 
-static bool make_room(struct sp_codes *c)
+static bool reserve(struct sp_codes *c)
 {
 	if (c->slots && 2 * c->n <= c->mask)
 		return true;
@@ -180,7 +180,7 @@ static bool check(struct sp_python *p, struct batch *b)
 				*slot = c;
 		}
 		(*slot)->seen = p->read;
-		if (!make_room(&p->codes))
+		if (!reserve(&p->codes))
 			return false;
 	}
 	b->n = 0;
@@ -200,7 +200,7 @@ int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, 
 {
 	struct batch b;
 	b.n = 0;
-	if (!make_room(&p->codes))
+	if (!reserve(&p->codes))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct sp_code *c = p->codes.slots[slot_of(&p->codes, seen[i].code)];

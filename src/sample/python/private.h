@@ -57,10 +57,10 @@ struct sp_memo {
 	uint64_t end;     /* the frame at which the last read ended, */
 	unsigned ends;    /* and the number of successive reads that ended there */
 	uint64_t *blocks; /* owned; addresses of the memory blocks of its frames, the innermost first */
-	size_t n_blocks, room_blocks;
+	size_t n_blocks, blocks_capacity;
 	struct sp_seen
 	    *separate; /* owned; frames of the last read, the outermost first, if they were not all copied together */
-	size_t n_apart, room_apart;
+	size_t n_apart, apart_capacity;
 };
 
 struct sp_task {
@@ -85,7 +85,7 @@ struct sp_python {
 	unsigned n_internal;
 	uint64_t read;         /* number of stacks that were read */
 	struct sp_memo *memos; /* owned */
-	size_t n_memos, room_memos;
+	size_t n_memos, memos_capacity;
 	struct sp_task *tasks; /* owned */
 	size_t n_tasks;
 	uint32_t ident_tid;   /* offset of the thread's id in struct pthread; 0: unknown */

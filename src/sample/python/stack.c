@@ -64,7 +64,7 @@ static struct sp_memo *memo_of(struct sp_python *p, uint64_t state)
 			return &p->memos[i];
 	if (p->n_memos == MAX_MEMOS)
 		forget_memos(p); /* most of them belong to threads that have ended */
-	if (!sp_grow(&p->memos, p->n_memos, &p->room_memos, sizeof *p->memos))
+	if (!sp_grow(&p->memos, p->n_memos, &p->memos_capacity, sizeof *p->memos))
 		return NULL;
 	p->memos[p->n_memos] = (struct sp_memo){.state = state};
 	return &p->memos[p->n_memos++];
@@ -111,14 +111,14 @@ static bool copy_after(struct sp_python *p, struct shot *s)
 static void remember_blocks(struct sp_python *p, struct sp_memo *m)
 {
 	const size_t n = p->snapshot.n_needed;
-	if (n > m->room_blocks) {
+	if (n > m->blocks_capacity) {
 		uint64_t *more = realloc(m->blocks, 2 * n * sizeof *more);
 		if (more) {
 			m->blocks = more;
-			m->room_blocks = 2 * n;
+			m->blocks_capacity = 2 * n;
 		}
 	}
-	m->n_blocks = sp_snapshot_needed(&p->snapshot, m->blocks, m->room_blocks);
+	m->n_blocks = sp_snapshot_needed(&p->snapshot, m->blocks, m->blocks_capacity);
 }
 
 /* The bytes of a frame; NULL: unreadable. */
@@ -251,12 +251,12 @@ static bool found_twice(struct sp_python *p, struct shot *s, size_t n)
 	if (same == separate)
 		return true;
 	/* store all of them: frames that are inner now may be outer frames in the next read */
-	if (n > m->room_apart) {
+	if (n > m->apart_capacity) {
 		struct sp_seen *more = realloc(m->separate, 2 * n * sizeof *more);
 		if (!more)
 			return false;
 		m->separate = more;
-		m->room_apart = 2 * n;
+		m->apart_capacity = 2 * n;
 	}
 	for (size_t i = 0; i < n; i++)
 		m->separate[i] = p->seen[n - 1 - i];

@@ -255,7 +255,7 @@ static int find_units(struct spread *s, const struct sp_view_query *q, struct sp
 	return 0;
 }
 
-static int make_room(struct spread *s)
+static int reserve(struct spread *s)
 {
 	const size_t n = s->m->n_regions + 1;
 
@@ -287,7 +287,7 @@ int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, st
 	struct spread s = {.v = v, .m = v->m, .process = q->process, .location = q->location};
 	int rc = find_units(&s, q, e) || find_range(&s, v, q, e) ? -1 : 0;
 
-	if (rc == 0 && make_room(&s))
+	if (rc == 0 && reserve(&s))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	if (rc == 0)
 		rc = choose(&s, q, e) || put_units(&s, e) ? -1 : 0;

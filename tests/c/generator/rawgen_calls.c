@@ -21,7 +21,7 @@ void rg_flush_words(struct rg_thread *t, bool full)
 
 /* Makes room for an event with this payload. A chunk's base is the time before its first event, so the room must
  * suffice for the whole event and a TIME before it. */
-static void make_room(struct rg_thread *t, unsigned payload)
+static void reserve(struct rg_thread *t, unsigned payload)
 {
 	if (t->n_words + payload + 3 > EVENT_WORDS)
 		rg_flush_words(t, true);
@@ -29,7 +29,7 @@ static void make_room(struct rg_thread *t, unsigned payload)
 
 void rg_word(struct rg_thread *t, uint64_t word)
 {
-	make_room(t, 0);
+	reserve(t, 0);
 	t->words[t->n_words++] = word;
 }
 
@@ -50,7 +50,7 @@ static void event(struct rg_thread *t, uint64_t at, enum sp_raw_event kind, uint
 	uint64_t d;
 
 	if (t->process->header.flags & SP_RAW_FLAG_TRACE) {
-		make_room(t, 0);
+		reserve(t, 0);
 		d = delta(t, at);
 		t->words[t->n_words++] = d << SP_RAW_DELTA_SHIFT | (uint64_t)region << SP_RAW_KIND_BITS | kind;
 	}
@@ -59,7 +59,7 @@ static void event(struct rg_thread *t, uint64_t at, enum sp_raw_event kind, uint
 
 void rg_extra(struct rg_thread *t, uint64_t at, enum sp_raw_extra what, const uint64_t *payload, unsigned words)
 {
-	make_room(t, words + 3);
+	reserve(t, words + 3);
 	event(t, at, SP_RAW_EXTRA, (uint32_t)what | words << 8);
 	while (words-- && (t->process->header.flags & SP_RAW_FLAG_TRACE))
 		t->words[t->n_words++] = *payload++;

@@ -479,6 +479,7 @@ def test_a_narrow_pipe_and_damage(spartito, tmp_path):
         (["", "B"], 2, "spartito diff: the name of the experiment is empty"),
         (["A", "B", "--match", ""], 2, "--match: the name is empty"),
         (["A", "B", "--limit", "-1"], 2, "--limit: '-1' is not a whole number from 0 up"),
+        (["A", "B", "--json", "--markdown"], 2, "--json and --markdown exclude each other"),
         (["A", "B", "--sort", "time"], 2, "--sort: 'time' is not one of change, total"),
     ],
 )

@@ -141,7 +141,7 @@ def test_a_script_with_a_profile_of_its_own(tmp_path, own_name):
     program(tmp_path, own_name + "\n@profile\ndef f(): print('ran')\nf()\n")
     done = run(tmp_path, "-b", "--", "program.py")
     assert (done.returncode, done.stdout) == (0, "ran\n")
-    message = "omnitrace: -b: the script has a name 'profile' of its own, which hides the builtin: what uses it is not recorded"
+    message = "omnitrace: -b: the script defines the name 'profile', which hides the builtin: what uses it is not recorded"
     assert done.stderr.splitlines().count(message) == 1
 
 

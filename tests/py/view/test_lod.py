@@ -242,5 +242,5 @@ def test_what_cannot_be_made_is_tried_once(tmp_path):
     directory, _ = measure(tmp_path, "--trace", "-q", "--no-finalize")
     done = subprocess.run([sys.executable, "-c", NOT_AGAIN, directory], capture_output=True, text=True)
     answers, problems = json.loads(done.stdout)
-    assert len(answers) == 2 and answers[0] == answers[1] and "no room to sum up the trace" in answers[0]
+    assert len(answers) == 2 and answers[0] == answers[1] and "no space to sum up the trace" in answers[0]
     assert problems == [answers[0]]

@@ -35,7 +35,7 @@ def _hidden(pid: int) -> None:
     for name in ("profile", "trace"):
         own = main.__dict__.get(name)
         if own is not None and not str(getattr(own, "__module__", "")).startswith(("spartito", "omnitrace")):
-            inside.complain(f"-b: the script has a name {name!r} of its own, which hides the builtin: what uses it is not recorded")
+            inside.complain(f"-b: the script defines the name {name!r}, which hides the builtin: what uses it is not recorded")
 
 
 def _run(file: str) -> None:
