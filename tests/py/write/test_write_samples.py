@@ -200,7 +200,8 @@ def test_calls_that_were_counted(tmp_path):
     found = archive(tmp_path)
     (location,) = found["locations"]
     seen = counted(location)
-    seen.pop(("<no Python code>",), None)  # not in the tree
+    for region in "<no Python code>", "<no stack>":  # no calls were recorded there: not in the tree
+        seen.pop((region,), None)
     assert seen == paths(model(tmp_path), 0) and ("__main__:<module>", "__main__:work") in {path[:2] for path in seen}
 
 
