@@ -96,6 +96,14 @@ static PyObject *process(const struct sp_process *p)
 	return d;
 }
 
+/* ns below 0: None. */
+static PyObject *seconds_or_none(double ns)
+{
+	if (ns >= 0)
+		return PyFloat_FromDouble(ns * S);
+	Py_RETURN_NONE;
+}
+
 static PyObject *location(const struct sp_location *l)
 {
 	PyObject *d = PyDict_New();
@@ -110,6 +118,8 @@ static PyObject *location(const struct sp_location *l)
 	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(l->visits)) ||
 	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(l->resumed)) ||
 	    sp_put(d, "busy", PyFloat_FromDouble(l->busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(l->mpi * S)) ||
+	    sp_put(d, "off_cpu", PyFloat_FromDouble(l->off_cpu * S)) ||
+	    sp_put(d, "cpu", seconds_or_none(l->cpu)) ||
 	    sp_put(d, "open", sp_text(l->open)))
 		Py_CLEAR(d);
 	return d;

@@ -76,6 +76,8 @@ static inline uint64_t sp_raw_unit(uint32_t type)
 		return sizeof(struct sp_raw_wait);
 	case SP_RAW_OBJECTS:
 		return sizeof(struct sp_raw_object);
+	case SP_RAW_OFF_CPU:
+		return sizeof(struct sp_raw_off_cpu);
 	default:
 		return 0;
 	}

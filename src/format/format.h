@@ -104,6 +104,7 @@ enum sp_raw_chunk_type {
 	SP_RAW_SERIES = 12,
 	SP_RAW_WAITS = 13,
 	SP_RAW_OBJECTS = 14,
+	SP_RAW_OFF_CPU = 15,
 	SP_RAW_CHUNK_TYPES
 };
 

@@ -64,6 +64,27 @@ struct sp_raw_wait {
 };
 _Static_assert(sizeof(struct sp_raw_wait) == 72, "raw wait");
 
+/* The META record that says that off-CPU time was measured; its value: ticks of the shortest gap. */
+#define SP_META_OFF_CPU "off_cpu_gap"
+
+/* The time in which a thread did not run, at one call path. */
+struct sp_raw_off_cpu {
+	uint64_t node;      /* writer's pointer */
+	uint64_t waiting;   /* ns */
+	uint64_t preempted; /* ns; the thread could run, but others had the processor */
+	uint64_t count;     /* number of times */
+};
+_Static_assert(sizeof(struct sp_raw_off_cpu) == 32, "raw off-cpu");
+
+/* Instead of the first element of a thread's first chunk of these: the thread's processor clock. */
+struct sp_raw_thread_cpu {
+	uint64_t ticks; /* the last reading */
+	uint64_t cpu;   /* ns; the processor clock then */
+	uint64_t begin; /* ns; at the thread's begin */
+	uint64_t end;   /* ns; when recording ended; 0: not read */
+};
+_Static_assert(sizeof(struct sp_raw_thread_cpu) == sizeof(struct sp_raw_off_cpu), "one element");
+
 /* An object that threads waited for. */
 struct sp_raw_object {
 	uint32_t id;        /* from 1 */

@@ -30,6 +30,7 @@ enum sp_metric_kind {
 	SP_METRIC_WAIT,
 	SP_METRIC_SAMPLE,
 	SP_METRIC_MEMORY,
+	SP_METRIC_OFF_CPU, /* "waiting" and "preempted"; the raw format has rows for them instead of definitions */
 	SP_METRIC_KINDS
 };
 extern const char *const sp_metric_kind_names[SP_METRIC_KINDS]; /* "rusage", … */

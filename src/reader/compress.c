@@ -102,6 +102,8 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 		return p->used * sp_raw_site_bytes(z->raw->header.version);
 	case SP_RAW_SERIES:
 		return p->used * sizeof(struct sp_raw_point);
+	case SP_RAW_OFF_CPU:
+		return p->used * sizeof(struct sp_raw_off_cpu);
 	case SP_RAW_LINE_STACK:
 		return p->used * sizeof(struct sp_raw_line_frame);
 	case SP_RAW_LOCATION:

@@ -308,6 +308,7 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 		      : f->parts[i].type == SP_RAW_LINES   ? &t->lines
 		      : f->parts[i].type == SP_RAW_SITES   ? &t->sites
 		      : f->parts[i].type == SP_RAW_WAITS   ? &t->waits
+		      : f->parts[i].type == SP_RAW_OFF_CPU ? &t->off_cpu
 		                                           : NULL;
 		if (f->parts[i].type == SP_RAW_LOCATION)
 			state = &f->parts[i];

@@ -26,17 +26,18 @@ SP_HOT void sp_assert_in_chunk(const struct sp_thread *t, const uint64_t *w, siz
 #endif
 }
 
-/* Stores one word of the trace. Without a trace next and ev_end are both NULL. */
+/* Stores one word of the trace. Without a trace next and ev_end are both NULL. After a long time without an event, and if
+ * the clock went back, the event takes the slow path, which finds out whether the thread ran. */
 SP_HOT void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
 {
 	uint64_t *w = (uint64_t *)t->loc.next;
 	uint64_t delta = now - t->loc.last;
 	t->loc.last = now;
-	if (SP_LIKELY(w < t->ev_end && delta <= SP_RAW_DELTA_MAX)) {
+	if (SP_LIKELY(w < t->ev_end && delta <= t->quiet)) {
 		sp_assert_in_chunk(t, w, 1);
 		*w = delta << SP_RAW_DELTA_SHIFT | (uint64_t)id << SP_RAW_KIND_BITS | kind;
 		t->loc.next = (uint64_t)(w + 1);
-	} else if (SP_UNLIKELY(t->traced)) {
+	} else if (SP_UNLIKELY(t->traced | (delta > t->quiet))) {
 		sp_event_slow(t, now, delta, kind, id);
 	}
 }

@@ -46,6 +46,7 @@ struct sp_thread {
 	uint64_t *ev_end;                       /* NULL without a trace */
 	struct sp_raw_frame *_Atomic stack_end; /* NULL: the next enter takes the slow path; other threads may set it,
 	                                           see sp_process_out_of_date() */
+	uint64_t quiet; /* ticks; after a longer time without an event, an event takes the slow path, see off_cpu.h */
 	struct sp_raw_node *root;
 	struct sp_raw_node *node_next, *node_end;
 	struct sp_raw_chunk *node_chunk, *ev_chunk, *stack_chunk;
@@ -83,6 +84,7 @@ struct sp_thread {
 	struct sp_walk *walk;                  /* owned; walk.h. NULL: the frames were never walked */
 	struct sp_heap_thread *heap;           /* owned; heap/sites.c. NULL: no allocation yet */
 	struct sp_waits *waits;                /* owned; waits for locks and other objects. NULL: no wait yet */
+	struct sp_off_cpu *off_cpu;            /* owned; off_cpu.h. NULL: not measured */
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;

@@ -87,6 +87,12 @@ struct sp_line_defs {
 	size_t n;
 };
 
+/* The metrics of off-CPU time; gap 0: not measured. */
+struct sp_off_cpu_metrics {
+	uint32_t waiting, preempted;
+	uint64_t gap; /* ticks; the shortest gap that was measured */
+};
+
 /* Memory of one process: `location` is the index among its locations, times are ticks. */
 struct sp_site_defs {
 	struct sp_site *p; /* owned */
@@ -130,6 +136,7 @@ struct sp_loading {
 	struct sp_task_defs tasks;
 	struct sp_line_defs lines;
 	struct sp_site_defs sites;
+	struct sp_off_cpu_metrics off_cpu;
 	struct sp_lock_defs locks;
 	/* ns; sort key among the processes: all processes of one MPI_COMM_WORLD have the key of the first one */
 	uint64_t place;

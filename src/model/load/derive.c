@@ -10,6 +10,7 @@
 #include "model/builder/problem.h"
 #include "model/builder/source.h"
 #include "model/builder/steps.h"
+#include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"
@@ -142,13 +143,16 @@ static void add_totals(const struct tree *t, const uint64_t *metrics)
 	}
 }
 
-static void add_up(const struct tree *t, struct sp_location *l)
+static void add_up(const struct tree *t, const uint64_t *metrics, struct sp_location *l)
 {
 	const struct sp_model *m = t->d->m;
-	size_t i;
+	size_t i, k;
 
 	l->visits = l->resumed = 0;
-	l->busy = l->mpi = 0;
+	l->busy = l->mpi = l->off_cpu = 0;
+	for (k = 0; k < m->n_metrics; k++)
+		for (i = 0; m->metrics[k].kind == SP_METRIC_OFF_CPU && i < t->n; i++)
+			l->off_cpu += (double)metrics[i * m->n_metrics + k];
 	for (i = 0; i < t->n; i++) {
 		l->visits += t->rows[i].v.visits;
 		l->resumed += t->rows[i].v.resumed;
@@ -174,7 +178,7 @@ void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_
 	for (i = 0; i < t.n; i++)
 		rows[i].v.excl = fmax(0, rows[i].v.excl);
 	add_totals(&t, metrics);
-	add_up(&t, l);
+	add_up(&t, metrics, l);
 	for (i = 0; i < t.n; i++)
 		d->at[rows[i].path] = 0;
 }

@@ -477,7 +477,8 @@ static int add_calls(struct adding *a, struct sp_location *out)
 {
 	if (reserve_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
 	    close_frames(a) || sp_build_sites(a->b, a->l, a->t, node_row, a) ||
-	    sp_build_open_waits(a->b, a->l, a->t, a->end, node_row, a) || name_open(a, &out->open))
+	    sp_build_open_waits(a->b, a->l, a->t, a->end, node_row, a) ||
+	    sp_build_off_cpu(a->b, a->l, a->t, a->end, node_row, a, &out->cpu) || name_open(a, &out->open))
 		return -1;
 	report_losses(a);
 	return 0;
@@ -506,6 +507,7 @@ int sp_build_thread(struct sp_builder *b, struct sp_loading *l, struct sp_raw_th
 	size_t i;
 
 	out->open = (struct sp_str){"", 0};
+	out->cpu = -1;
 	if ((t && add_calls(&a, out)) || (samples && add_samples(&s)))
 		goto out;
 	out->first_value = a.first_row;

@@ -166,6 +166,8 @@ void sp_fields_location(struct sp_pack *k, struct sp_location *l)
 	sp_pack_number(k, l->resumed);
 	sp_pack_number(k, l->busy);
 	sp_pack_number(k, l->mpi);
+	sp_pack_number(k, l->off_cpu);
+	sp_pack_number(k, l->cpu);
 	sp_pack_str(k, &l->open);
 }
 

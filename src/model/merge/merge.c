@@ -467,6 +467,7 @@ static int write_model(struct merge *x, struct sp_image_header *h, struct sp_err
 			l->resumed = run->resumed;
 			l->busy = run->busy;
 			l->mpi = run->mpi;
+			l->off_cpu = run->off_cpu;
 			hashes[n] = run->hash;
 		}
 	sp_derive_totals(&x->deriving);

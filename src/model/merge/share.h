@@ -13,7 +13,7 @@
 struct sp_share_run {
 	uint64_t first, values; /* until they are written: position among the rows of their file */
 	uint64_t visits, resumed;
-	double busy, mpi;
+	double busy, mpi, off_cpu;
 	uint64_t hash;
 };
 

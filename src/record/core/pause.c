@@ -8,6 +8,7 @@
 #include "record/events/task.h"
 #include "record/hot.h"
 #include "record/metrics.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
@@ -159,6 +160,7 @@ void sp_stack_resumed(struct sp_thread *t)
 	for (size_t i = sp_process.settings.scorep ? 0 : sp_stack_depth(t); i > 0; i--)
 		frame_at(t, i)->enter += off;
 	t->off = false;
+	sp_off_cpu_resumed(t);
 	for (size_t i = 1; i <= sp_stack_depth(t); i++)
 		if (is_ended(frame_at(t, i))) {
 			cut(t, i, sp_ticks(), false);

@@ -10,6 +10,7 @@
 #include "record/heap/recorder.h"
 #include "record/lines/lines.h"
 #include "record/metrics.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/settings.h"
@@ -363,6 +364,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	sp_interpose_columns();
 	sp_heap_columns();
 	sp_waits_columns();
+	sp_off_cpu_start();
 	sp_adapter_new_file(1);
 	sp_heap_file();
 	sp_epoch++;
@@ -421,8 +423,10 @@ void sp_process_stop(enum sp_raw_ended how)
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
 		if (how == SP_RAW_ENDED_STOPPED)
 			*t->slot = NULL;
-		if (!t->loc.end)
+		if (!t->loc.end) {
+			sp_off_cpu_end(t);
 			t->loc.end = sp_process_until(t, now);
+		}
 	}
 	if (how == SP_RAW_ENDED_STOPPED)
 		sp_metrics_stop();

@@ -6,6 +6,7 @@
 #include "record/events/walk.h"
 #include "record/heap/recorder.h"
 #include "record/lines/lines.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/stack.h"
@@ -32,6 +33,7 @@ static void thread_free(struct sp_thread *t)
 	sp_walk_free(t);
 	sp_heap_thread_free(t);
 	sp_waits_free(t, false);
+	sp_off_cpu_free(t, false);
 }
 
 static void retired_free(struct sp_retired *past)

@@ -8,6 +8,7 @@
 #include "record/events/task.h"
 #include "record/hot.h"
 #include "record/metrics.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/stack.h"
@@ -124,8 +125,10 @@ static void push(struct sp_thread *t, uint64_t key, struct sp_raw_node *n, uint6
 
 void sp_stack_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t region)
 {
-	if (t->counts)
+	if (t->counts) {
+		sp_off_cpu_gap(t, now, kind, region); /* before the next call changes loc.last */
 		sp_metrics_event(t, now);
+	}
 	sp_event(t, now, kind, region);
 }
 
@@ -181,6 +184,7 @@ static void close_flagged(struct sp_thread *t, struct sp_raw_frame *f, uint64_t 
 {
 	if (t->counts) {
 		sp_metrics_leave(t, sp_stack_depth(t), (struct sp_raw_node *)f->node, now);
+		sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0);
 		sp_metrics_event(t, now);
 	}
 	f->key = ~f->key;

@@ -9,6 +9,7 @@
 #include "record/hot.h"
 #include "record/lines/lines.h"
 #include "record/metrics.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/stack.h"
@@ -60,6 +61,7 @@ static void give_back(struct sp_thread *t)
 	sp_walk_free(t);
 	sp_heap_thread_free(t);
 	sp_waits_free(t, true);
+	sp_off_cpu_free(t, true);
 	unlink_thread(t);
 	if (t->ev_chunk)
 		sp_buffer_done(t->ev_chunk);
@@ -95,8 +97,10 @@ static void at_thread_end(void *arg)
 		sp_stack_clear(t, end);
 	}
 	pthread_mutex_lock(&sp_process.lock);
-	if (!over)
+	if (!over) {
+		sp_off_cpu_end(t);
 		t->loc.end = end;
+	}
 	give_back(t);
 	sp_process.ending--;
 	pthread_mutex_unlock(&sp_process.lock);
@@ -127,6 +131,8 @@ static int parts_init(struct sp_thread *t)
 		r = sp_thread_stack_init(t);
 	if (!r && t->traced)
 		sp_thread_events_more(t);
+	if (!r)
+		sp_off_cpu_thread(t);
 	return r;
 }
 
@@ -281,6 +287,7 @@ void sp_thread_restart(struct sp_thread *t)
 	sp_walk_reset(t);
 	sp_lines_restart(t);
 	sp_waits_restart(t);
+	sp_off_cpu_restart(t);
 	if (sp_thread_nodes_init(t)) {
 		/* the thread cannot be recorded: its stack stays empty */
 		t->stack_end = NULL;

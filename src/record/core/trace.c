@@ -3,6 +3,7 @@
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/hot.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/settings.h"
@@ -110,11 +111,18 @@ static void lose(struct sp_thread *t, uint64_t now)
 	t->loc.lost_events++;
 }
 
-/* The chunk is full, the time does not fit, the clock went back, or tracing was given up, in which case each event is
- * counted as lost. The caller has already set loc.last, which was `delta` ticks earlier. */
+/* There was no event for a long time, the chunk is full, the time does not fit, the clock went back, or tracing was
+ * given up, in which case each event is counted as lost. The caller has already set loc.last, which was `delta` ticks
+ * earlier. */
 void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned kind, uint32_t id)
 {
 	t->loc.last = now - delta;
+	if (delta > t->quiet)
+		sp_off_cpu_gap(t, now, kind, id);
+	if (!t->traced) {
+		t->loc.last = now;
+		return;
+	}
 	uint64_t *w = reserve(t, &now, 1);
 	if (!w) {
 		lose(t, now);
@@ -131,6 +139,8 @@ static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, 
                    uint64_t now)
 {
 	assert(n <= SP_PAYLOAD_MAX);
+	if (now - t->loc.last > t->quiet)
+		sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0);
 	uint64_t *w = reserve(t, &now, 1 + n + behind);
 	if (!w)
 		return false;

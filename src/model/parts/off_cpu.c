@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Off-CPU time of the threads: record/off_cpu.h says how it is measured. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/builder/builder.h"
+#include "model/builder/clock.h"
+#include "model/builder/loading.h"
+#include "model/builder/problem.h"
+#include "model/builder/rows.h"
+#include "model/builder/source.h"
+#include "model/builder/steps.h"
+#include "model/metric.h"
+#include "model/model.h"
+#include "model/process.h"
+
+static uint32_t metric(struct sp_builder *b, const char *name, const char *what)
+{
+	return sp_build_metric(b, &(struct sp_metric){.name = {name, strlen(name)},
+	                                              .unit = {"s", 1},
+	                                              .what = {what, strlen(what)},
+	                                              .exponent = -9,
+	                                              .kind = SP_METRIC_OFF_CPU,
+	                                              .own = true});
+}
+
+int sp_build_off_cpu_metrics(struct sp_builder *b, struct sp_loading *l)
+{
+	const struct sp_process *p = &l->process;
+	struct sp_off_cpu_metrics *o = &l->off_cpu;
+	size_t i;
+
+	for (i = 0; i < p->metas; i++)
+		if (strcmp(p->meta[i].key.p, SP_META_OFF_CPU) == 0)
+			o->gap = strtoull(p->meta[i].value.p, NULL, 10);
+	if (!o->gap)
+		return 0;
+	o->waiting = metric(b, "waiting", "time in which the thread waited");
+	o->preempted = metric(b, "preempted", "time in which the thread could run, but others had the processor");
+	return o->waiting < b->m->n_metrics && o->preempted < b->m->n_metrics ? 0 : -1;
+}
+
+struct adding {
+	const struct sp_builder *b;
+	const struct sp_loading *l;
+	struct sp_raw_thread *t;
+	sp_node_row_fn *row;
+	void *arg;
+	uint64_t lost;
+};
+
+/* Adds a row. No thread is off the processor for longer than it was recorded: more is damage. */
+static int add(struct adding *a, const struct sp_raw_off_cpu *r, uint64_t longest)
+{
+	uint64_t *values;
+	uint32_t path;
+
+	if (!r->count)
+		return 0; /* not written completely yet */
+	if (a->row(a->arg, sp_raw_node_index(a->l->source->raw, a->t, r->node), &path, &values))
+		return -1;
+	if (path == SP_NONE && longest == UINT64_MAX)
+		return 0; /* the root */
+	if (path == SP_NONE || r->waiting > longest || r->preempted > longest) {
+		a->lost++;
+		return 0;
+	}
+	values[a->l->off_cpu.waiting] += r->waiting;
+	values[a->l->off_cpu.preempted] += r->preempted;
+	return 0;
+}
+
+/* Adds the time since the thread's last event, if its processor clock was read when recording ended: for the innermost
+ * open call. */
+static int add_last(struct adding *a, const struct sp_raw_thread_cpu *c, uint64_t end)
+{
+	const struct sp_clock *clock = &a->l->source->clock;
+	const uint64_t since = a->t->state.last > c->ticks ? a->t->state.last : c->ticks;
+	const uint64_t gap = end > since ? end - since : 0, wall = end > c->ticks ? end - c->ticks : 0;
+	const struct sp_raw_frame *frames;
+	double off;
+	size_t n;
+
+	if (!c->end || c->end < c->cpu || gap <= a->l->off_cpu.gap)
+		return 0;
+	frames = sp_raw_open_frames(a->l->source->raw, a->t, &n);
+	off = (double)wall * clock->ns - (double)(c->end - c->cpu);
+	if (off > (double)gap * clock->ns)
+		off = (double)gap * clock->ns;
+	if (n == 0 || off < 1)
+		return 0;
+	return add(a, &(struct sp_raw_off_cpu){.node = frames[n - 1].node, .waiting = (uint64_t)off, .count = 1},
+	           UINT64_MAX);
+}
+
+int sp_build_off_cpu(const struct sp_builder *b, const struct sp_loading *l, struct sp_raw_thread *t, uint64_t end,
+                     sp_node_row_fn *row, void *arg, double *cpu)
+{
+	struct sp_raw_file *f = l->source->raw;
+	const struct sp_raw_part *p = f->parts + t->off_cpu.first, *last = p + t->off_cpu.count;
+	const uint64_t ticks = end > t->state.begin ? end - t->state.begin : 0;
+	const uint64_t longest = (uint64_t)((double)ticks * l->source->clock.ns * 1.01 + 1e6);
+	struct adding a = {b, l, t, row, arg, 0};
+	struct sp_raw_thread_cpu c;
+	struct sp_raw_off_cpu r;
+	size_t i;
+	int rc = 0;
+
+	if (!l->off_cpu.gap || t->off_cpu.count == 0)
+		return 0;
+	for (; p < last && rc == 0; p++)
+		for (i = p->seq == 0; i < p->used && rc == 0; i++) {
+			memcpy(&r, (const struct sp_raw_off_cpu *)sp_raw_payload(f, p) + i, sizeof(r));
+			rc = add(&a, &r, longest);
+		}
+	p = f->parts + t->off_cpu.first;
+	if (rc == 0 && p->seq == 0 && p->used > 0) {
+		memcpy(&c, sp_raw_payload(f, p), sizeof(c));
+		if ((c.end ? c.end : c.cpu) >= c.begin)
+			*cpu = (double)((c.end ? c.end : c.cpu) - c.begin);
+		rc = add_last(&a, &c, end);
+	}
+	if (a.lost)
+		sp_raw_report(f, f->parts[t->off_cpu.first].offset,
+		              "%" PRIu64 " call paths of location %" PRIu32 " where it did not run are damaged", a.lost,
+		              t->state.id);
+	return rc;
+}

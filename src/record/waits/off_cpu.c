@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record/off_cpu.h"
+#include "record/buffer.h"
+#include "record/clock.h"
+#include "record/definitions.h"
+#include "record/process.h"
+#include "record/stack.h"
+#include "record/waits/private.h"
+#include "record/waits/waits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The shortest gap. The frequency of a processor's counter is not known at the start: processors of today count 2 to
+ * 5 times in a nanosecond, so that 100,000 are 20 to 50 µs. */
+enum { GAP_NS = 40000, GAP_TSC = 100000 };
+
+/* A row of a node. */
+struct entry {
+	const struct sp_raw_node *node; /* NULL: free */
+	struct sp_raw_off_cpu *row;
+};
+
+struct sp_off_cpu {
+	struct sp_raw_thread_cpu *cpu; /* the first element of the first chunk */
+	struct sp_raw_chunk *chunk;    /* the newest one */
+	struct entry *table;           /* owned; open-addressed */
+	uint32_t mask, n, chunks;
+	long gave_up; /* ru_nvcsw when it was read last */
+};
+
+static _Atomic uint64_t gap; /* ticks; 0: not measured */
+
+static uint64_t shortest_gap(void)
+{
+#if defined(__aarch64__)
+	uint64_t frequency;
+	if (sp_clock_kind == SP_RAW_CLOCK_CNTVCT) {
+		__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+		return frequency / (1000000000 / GAP_NS);
+	}
+#endif
+	return sp_clock_kind == SP_RAW_CLOCK_TSC ? GAP_TSC : GAP_NS;
+}
+
+void sp_off_cpu_start(void)
+{
+	char text[24];
+	gap = sp_process.header->start != SP_RAW_STARTED_SAMPLER && sp_process.settings.instrument ? shortest_gap() : 0;
+	if (gap)
+		sp_define_meta(SP_META_OFF_CPU, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)gap));
+}
+
+static long given_up(void)
+{
+	struct rusage u;
+	return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nvcsw;
+}
+
+/* ---- rows ---- */
+
+static struct sp_raw_off_cpu *row_new(struct sp_thread *t, struct sp_off_cpu *o)
+{
+	struct sp_raw_chunk *c = o->chunk;
+	if (!c || (c->used + 1) * sizeof(struct sp_raw_off_cpu) > c->bytes - sizeof *c) {
+		if (sp_process.pid != getpid())
+			return NULL; /* the child of a raw clone(): the file is its parent's */
+		pthread_mutex_lock(&sp_process.lock);
+		c = sp_waits_chunk(SP_RAW_OFF_CPU, t, o->chunk);
+		pthread_mutex_unlock(&sp_process.lock);
+		if (!c)
+			return NULL;
+		c->seq = o->chunks++;
+		c->reserved[0] = (uint64_t)o->chunk;
+		o->chunk = c;
+	}
+	return (struct sp_raw_off_cpu *)(c + 1) + c->used;
+}
+
+/* Returns the entry of a node, or the free entry where it would be. */
+static struct entry *entry_of(struct entry *table, uint32_t mask, const struct sp_raw_node *node)
+{
+	uint32_t i = sp_path_hash(node, 0) & mask;
+	while (table[i].node && table[i].node != node)
+		i = (i + 1) & mask;
+	return &table[i];
+}
+
+static bool table_grow(struct sp_off_cpu *o)
+{
+	const uint32_t n = o->table ? (o->mask + 1) * 2 : 16;
+	struct entry *fresh = calloc(n, sizeof *fresh);
+	for (uint32_t i = 0; fresh && o->table && i <= o->mask; i++)
+		if (o->table[i].node)
+			*entry_of(fresh, n - 1, o->table[i].node) = o->table[i];
+	if (!fresh)
+		return false;
+	free(o->table);
+	o->table = fresh;
+	o->mask = n - 1;
+	return true;
+}
+
+/* Finds or makes the row of a node; NULL: no space, which the process counts as lost. */
+static struct sp_raw_off_cpu *row_of(struct sp_thread *t, struct sp_off_cpu *o, const struct sp_raw_node *node)
+{
+	if ((!o->table || o->n * 2 > o->mask) && !table_grow(o))
+		return NULL;
+	struct entry *e = entry_of(o->table, o->mask, node);
+	if (e->node)
+		return e->row;
+	struct sp_raw_off_cpu *row = row_new(t, o);
+	if (!row)
+		return NULL;
+	*row = (struct sp_raw_off_cpu){.node = (uint64_t)node};
+	*e = (struct entry){node, row};
+	o->n++;
+	/* readers see only complete rows */
+	__atomic_store_n(&o->chunk->used, o->chunk->used + 1, __ATOMIC_RELEASE);
+	return row;
+}
+
+/* ---- gaps ---- */
+
+/* Returns the node of the function that was innermost during the gap before an event, which has already changed the
+ * stack. */
+static const struct sp_raw_node *innermost(const struct sp_thread *t, unsigned kind, uint32_t id)
+{
+	const struct sp_raw_frame *f = (const struct sp_raw_frame *)t->loc.top;
+	const bool ends = kind == SP_RAW_LEAVE || kind == SP_RAW_SUSPEND, is_root = (uint64_t)f == t->loc.base;
+	if (ends && sp_stack_region(f + 1) == id)
+		f++;
+	else if (!ends && kind != SP_RAW_EXTRA && !is_root && sp_stack_region(f) == id)
+		f--;
+	return (const struct sp_raw_node *)f->node;
+}
+
+/* The processor clock of a thread of this process with this id: see clock_getcpuclockid(3). */
+static clockid_t clock_of(uint64_t tid)
+{
+	enum { PER_THREAD = 4, SCHEDULER = 2 };
+	return (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHEDULER);
+}
+
+void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
+{
+	struct sp_off_cpu *o = t->off_cpu;
+	if (!o || !o->cpu || !sp_recording)
+		return;
+	const uint64_t since = t->loc.last > o->cpu->ticks ? t->loc.last : o->cpu->ticks;
+	const uint64_t length = sp_ticks_between(since, now);
+	if (length <= t->quiet)
+		return;
+	const int error = errno;
+	const uint64_t cpu = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID), ran = cpu - o->cpu->cpu;
+	const uint64_t wall = sp_waits_ns(now - o->cpu->ticks, now), gap_ns = sp_waits_ns(length, now);
+	o->cpu->ticks = now;
+	o->cpu->cpu = cpu;
+	uint64_t off = wall > ran ? wall - ran : 0;
+	if (off > gap_ns)
+		off = gap_ns;
+	const struct sp_raw_node *node = innermost(t, kind, id);
+	/* the clocks are read one after the other */
+	if (off > gap_ns / 64 && node != t->root) {
+		const long before = o->gave_up;
+		o->gave_up = given_up();
+		struct sp_raw_off_cpu *row = row_of(t, o, node);
+		if (row) {
+			row->count++;
+			*(o->gave_up == before ? &row->preempted : &row->waiting) += off;
+		}
+	}
+	errno = error;
+}
+
+/* ---- begin and end ---- */
+
+static void read_clock(struct sp_off_cpu *o)
+{
+	o->cpu->ticks = sp_ticks();
+	o->cpu->cpu = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+	o->gave_up = given_up();
+}
+
+void sp_off_cpu_thread(struct sp_thread *t)
+{
+	const uint64_t longest = t->traced ? SP_RAW_DELTA_MAX : UINT64_MAX;
+	struct sp_off_cpu *o = gap ? calloc(1, sizeof *o) : NULL;
+	t->quiet = longest;
+	t->off_cpu = o;
+	if (!o)
+		return;
+	o->cpu = (struct sp_raw_thread_cpu *)row_new(t, o);
+	if (!o->cpu)
+		return;
+	read_clock(o);
+	o->cpu->begin = o->cpu->cpu;
+	o->cpu->end = 0;
+	__atomic_store_n(&o->chunk->used, 1, __ATOMIC_RELEASE);
+	t->quiet = gap < longest ? gap : longest;
+}
+
+void sp_off_cpu_resumed(struct sp_thread *t)
+{
+	if (t->off_cpu && t->off_cpu->cpu)
+		read_clock(t->off_cpu);
+}
+
+void sp_off_cpu_end(struct sp_thread *t)
+{
+	struct timespec ts;
+	if (!t->off_cpu || !t->off_cpu->cpu || clock_gettime(clock_of(t->loc.tid), &ts))
+		return;
+	t->off_cpu->cpu->end = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void sp_off_cpu_restart(struct sp_thread *t)
+{
+	struct sp_off_cpu *o = t->off_cpu;
+	pthread_mutex_lock(&sp_process.lock);
+	for (struct sp_raw_chunk *c = o ? o->chunk : NULL; c; c = (struct sp_raw_chunk *)c->reserved[0])
+		c->type = SP_RAW_FREE; /* its nodes are discarded too */
+	if (o) {
+		free(o->table);
+		free(o);
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	sp_off_cpu_thread(t);
+}
+
+void sp_off_cpu_free(struct sp_thread *t, bool done)
+{
+	struct sp_off_cpu *o = t->off_cpu;
+	t->off_cpu = NULL;
+	if (!o)
+		return;
+	for (struct sp_raw_chunk *c = done ? o->chunk : NULL, *before; c; c = before) {
+		before = (struct sp_raw_chunk *)c->reserved[0];
+		sp_buffer_done(c);
+	}
+	free(o->table);
+	free(o);
+}
