@@ -126,8 +126,12 @@ class Model:
     def flat(
         self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1, imports: bool = True
     ) -> list[dict[str, Any]]:
-        """One row for each region: dict(name, module, qualname, file, line, kind, visits, resumed, incl, excl, mean, min, max,
-        std).
+        """One row for each region: dict(name, module, qualname, file, line, kind, visits, resumed, incl, excl, running, waiting,
+        mean, min, max, std, index). Times are in s.
+
+        running and waiting: the parts of excl in which the threads ran, and in which they waited; the rest of excl is time in which
+        they were preempted. Where no off-CPU time was recorded, running is excl; samples estimate it. index: the region's number.
+        sort: one of incl, excl, running, waiting, visits, mean, max, name.
 
         incl counts the time of recursive calls once. kind is 'python', 'c', 'user', 'native', 'io', 'mpi', 'off', 'collapsed' or
         'root'. If metrics were recorded, also metrics {name: dict(incl, excl)}. imports False: visits,

@@ -2,6 +2,7 @@
 /* Model.info() */
 #include "analyse/analyse.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,9 +119,8 @@ static PyObject *location(const struct sp_location *l)
 	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(l->visits)) ||
 	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(l->resumed)) ||
 	    sp_put(d, "busy", PyFloat_FromDouble(l->busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(l->mpi * S)) ||
-	    sp_put(d, "off_cpu", PyFloat_FromDouble(l->off_cpu * S)) ||
-	    sp_put(d, "cpu", seconds_or_none(l->cpu)) ||
-	    sp_put(d, "open", sp_text(l->open)))
+	    sp_put(d, "running", PyFloat_FromDouble(fmax(0, l->busy - l->off_cpu) * S)) ||
+	    sp_put(d, "cpu", seconds_or_none(l->cpu)) || sp_put(d, "open", sp_text(l->open)))
 		Py_CLEAR(d);
 	return d;
 }

@@ -23,7 +23,8 @@ static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
 {
 	q->by = sp_sort_find(q->sort);
 	if (q->by == SP_SORTS)
-		PyErr_Format(PyExc_ValueError, "cannot sort by %s; one of incl, excl, visits, mean, max, name",
+		PyErr_Format(PyExc_ValueError,
+		             "cannot sort by %s; one of incl, excl, running, waiting, visits, mean, max, name",
 		             q->sort);
 	else if (q->limit < 0)
 		PyErr_SetString(PyExc_ValueError, "limit is negative");
@@ -62,6 +63,7 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	    sp_put_key(st, d, KEY_VISITS, PyLong_FromUnsignedLongLong(n->v.visits)) ||
 	    sp_put_key(st, d, KEY_RESUMED, PyLong_FromUnsignedLongLong(n->v.resumed)) ||
 	    put_real(st, d, KEY_INCL, n->v.incl) || put_real(st, d, KEY_EXCL, n->v.excl) ||
+	    put_real(st, d, KEY_RUNNING, sp_numbers_running(n)) || put_real(st, d, KEY_WAITING, n->off.waiting) ||
 	    put_real(st, d, KEY_MEAN, sp_numbers_mean(n)) || put_real(st, d, KEY_MIN, n->v.min) ||
 	    put_real(st, d, KEY_MAX, n->v.max) || put_real(st, d, KEY_STD, sp_numbers_std(n)))
 		Py_CLEAR(d);
@@ -77,7 +79,8 @@ static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const 
 
 	for (i = 0; list && i < n; i++) {
 		d = row(st, &m->regions[rows[i].region], &rows[i].n);
-		if (d && sp_put_metrics(st, d, m, sums + rows[i].region * m->n_metrics))
+		if (d && (sp_put_key(st, d, KEY_INDEX, PyLong_FromUnsignedLong(rows[i].region)) ||
+		          sp_put_metrics(st, d, m, sums + rows[i].region * m->n_metrics)))
 			Py_CLEAR(d);
 		if (sp_append(list, d))
 			Py_CLEAR(list);
@@ -120,7 +123,7 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
                           const struct sp_sum *sums)
 {
 	const struct sp_path *path = &v->m->paths[t->path];
-	struct sp_numbers n = {v->values[t->path], v->each[t->path]};
+	struct sp_numbers n = {v->values[t->path], v->each[t->path], sp_view_off_cpu(v, t->path)};
 	PyObject *d = row(st, &v->m->regions[path->region], &n), *parent;
 
 	if (!d)

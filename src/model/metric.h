@@ -4,6 +4,7 @@
 #define SP_MODEL_METRIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/str.h"
@@ -33,6 +34,21 @@ enum sp_metric_kind {
 	SP_METRIC_OFF_CPU, /* "waiting" and "preempted"; the raw format has rows for them instead of definitions */
 	SP_METRIC_KINDS
 };
+/* The metrics that count time off the processor: indices + 1, 0: there is no such metric. If no process measured
+ * off-CPU time, `waiting` are those of samples: idle, and waiting for the GIL. */
+struct sp_off_cpu_columns {
+	size_t waiting[2], preempted;
+	size_t running; /* the rest of the exclusive time; computed by the model, not recorded */
+};
+struct sp_model;
+struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m);
+/* Exclusive time of a path in which the thread was off the processor, ns; at most the path's exclusive time `excl`.
+ * metrics: the values of the path. */
+struct sp_off_cpu {
+	double waiting, preempted;
+};
+struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
+
 extern const char *const sp_metric_kind_names[SP_METRIC_KINDS]; /* "rusage", … */
 
 #endif

@@ -90,7 +90,7 @@ struct sp_location {
 	size_t first_value, values; /* rows of sp_model.values, sorted by path */
 	uint64_t visits, resumed;   /* sums over all paths */
 	double busy, mpi;           /* ns in any path; ns in MPI */
-	double off_cpu;             /* ns of `busy` in which the thread waited or was preempted; 0 if not measured */
+	double off_cpu;             /* ns of `busy` off the processor (sp_off_cpu_columns); 0 if not measured */
 	/* ns that the thread's processor clock counted while it was recorded; below 0: not measured */
 	double cpu;
 	/* the innermost call that was never left: "f", or "f, called by g"; empty: no such call */

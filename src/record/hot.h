@@ -26,8 +26,8 @@ SP_HOT void sp_assert_in_chunk(const struct sp_thread *t, const uint64_t *w, siz
 #endif
 }
 
-/* Stores one word of the trace. Without a trace next and ev_end are both NULL. After a long time without an event, and if
- * the clock went back, the event takes the slow path, which finds out whether the thread ran. */
+/* Stores one word of the trace. Without a trace next and ev_end are both NULL. After a long time without an event, and
+ * if the clock went back, the event takes the slow path, which finds out whether the thread ran. */
 SP_HOT void sp_event(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
 {
 	uint64_t *w = (uint64_t *)t->loc.next;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Off-CPU time: how long a thread did not run, and at which call path.
  *
- * The time between two successive events of a thread is a gap. At the end of a long gap the thread reads its own processor
- * clock (CLOCK_THREAD_CPUTIME_ID). What passed since the reading before, less what the clock counted, was off the
- * processor, and counts for the innermost function during the gap, at most its length. Shorter gaps are not read and
- * count as running: a reading takes some 200 ns, so that it costs less than 1 % of any gap. If the thread gave up no
- * processor itself since the reading before (ru_nvcsw of getrusage(2)), it was preempted; otherwise it waited. */
+ * The time between two successive events of a thread is a gap. At the end of a long gap the thread reads its own
+ * processor clock (CLOCK_THREAD_CPUTIME_ID). What passed since the reading before, less what the clock counted, was off
+ * the processor, and counts for the innermost function during the gap, at most its length. Shorter gaps are not read
+ * and count as running: a reading takes some 200 ns, so that it costs less than 1 % of any gap. If the thread lost the
+ * processor more often than it gave it up (ru_nivcsw and ru_nvcsw of getrusage(2)), it was preempted; otherwise it
+ * waited. */
 #ifndef SP_RECORD_OFF_CPU_H
 #define SP_RECORD_OFF_CPU_H
 

@@ -33,6 +33,11 @@ def without_calls(info: dict[str, Any]) -> bool:
     return any(p["sampled"] and not p["counted"] for p in info["processes"])
 
 
+def split(info: dict[str, Any]) -> bool:
+    """Whether times are split into running and waiting: measured, or estimated from the states of samples."""
+    return any(m["source"] == "off_cpu" or m["name"] == "sampled_idle" for m in info["metrics"])
+
+
 def known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:
     """Rows of functions with None instead of numbers of calls that are not known. Tables show a dash for None."""
     if not without_calls(info):

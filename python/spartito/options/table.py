@@ -11,7 +11,7 @@ from spartito.options.reports import REPORTS
 
 __all__ = ["COMMANDS", "RUN", "Command", "Option", "Usage", "find_command", "help_text", "near", "option_text", "overview", "parse", "start"]
 
-SORTS = ("self", "total", "calls", "mean", "max", "name", "excl", "incl", "visits")  # columns of the tables; the last three: keys of JSON
+SORTS = ("running", "waiting", "self", "total", "calls", "mean", "max", "name", "excl", "incl", "visits")  # columns of the tables; the last three: keys of JSON
 DIFF_SORTS = ("change", "total", "relative", "excl", "incl", "visits", "name")
 PLOTS = ("flame", "icicle", "sunburst", "graph", "balance", "timeline")
 SHELLS = ("bash", "zsh", "fish")
@@ -41,7 +41,7 @@ REPORT = Command(
             "rows and order",
             Option("--limit", "rows to show (default 20, tree: all; 0: all)", "N", kind="count"),
             Option("--match", MATCH, "NAME"),
-            Option("--sort", "self, total, calls, mean, max or name; or the keys of JSON: excl, incl, visits", "KEY", choices=SORTS),
+            Option("--sort", "running, waiting, self, total, calls, mean, max or name; or the keys of JSON: excl, incl, visits", "KEY", choices=SORTS),
             Option("--depth", "levels of the tree or table to show", "N", kind="count"),
             Option("--threshold", "hide call paths below PERCENT of the time (default 1)", "PERCENT", kind="number"),
             Option("--by", "balance: region (functions, the default) or path (call paths)", "region|path", choices=("region", "path")),

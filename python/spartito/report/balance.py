@@ -7,6 +7,7 @@ from typing import Any
 
 from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, name, plural, seconds, shortened
+from spartito.experiments import contents
 from spartito.experiments.naming import rank_names
 from spartito.report import parts
 from spartito.report.protocol import Query, Report
@@ -59,7 +60,7 @@ class Units:
 
 def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list[str]:
     """Sentences about units that did no work in a function in which others worked."""
-    busiest = max((loc["busy"] for loc in info["locations"]), default=0.0)
+    busiest = max((loc["running"] for loc in info["locations"]), default=0.0)
     out = []
     for row in found["idle"][:SENTENCES]:
         most = row["incl"]["max"]
@@ -74,6 +75,12 @@ def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list
 
 def _units(query: Query, found: dict[str, Any]) -> Units:
     return Units(query.info, found["over"], found["units"])
+
+
+def _kind(exclusive: bool, info: dict[str, Any]) -> str:
+    if not exclusive:
+        return "inclusive"
+    return "running" if contents.split(info) else "exclusive"
 
 
 class Balance(Report):
@@ -109,6 +116,6 @@ class Balance(Report):
         for sentence in found["notes"]:
             out.line(sentence)
         out.line(
-            f"{'exclusive' if exclusive else 'inclusive'} time over {plural(len(units), units.word)}; imbalance: max - mean, "
+            f"{_kind(exclusive, query.info)} time over {plural(len(units), units.word)}; imbalance: max - mean, "
             "%: max / mean - 1"
         )

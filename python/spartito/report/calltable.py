@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spartito.base.text import Column, Output, labelled, name, percent, plural, quantity, seconds, visits_text
 from spartito.experiments import contents
+
+if TYPE_CHECKING:
+    from spartito.report.parts import Part
 
 NUMBERS = (
     Column("self"),
@@ -15,6 +18,8 @@ NUMBERS = (
     Column("total %", rank=8),
     Column("calls"),
 )
+# with times split into running and waiting, instead of the first two
+SPLIT = (Column("running"), Column("running %"), Column("waiting", rank=12))
 OF_CALLS = (Column("mean", rank=5), Column("min", rank=2), Column("max", rank=3), Column("std", rank=1))
 TREE_NUMBERS = (Column("total"), Column("%"), Column("self"), Column("calls"))
 NAME = Column("function", left=True, style="cyan")
@@ -22,11 +27,12 @@ TREE_NAME = Column("function", left=True, style="cyan", min_width=44)  # include
 PLACE = Column("defined at", left=True, style="dim", rank=4)
 UNKNOWN = "-"  # shown for the number of calls if there are only samples
 # sources of metrics for which a table has one column, self or total, and only if it has a value
-COLLECTED = ("sample", "memory", "wait")
+COLLECTED = ("sample", "memory", "wait", "off_cpu")
 # ranks of columns: a narrow terminal omits first COUNT (numbers of blocks and samples), then STATE (sampled states), then the
 # metrics of --metric (TOTAL, SELF), and last the columns of RANKS
-RANKS = {"peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
+RANKS = {"waiting": 16, "peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
 STATE, COUNT, TOTAL, SELF = 7, 6, 9, 10
+NOTABLE = 0.01
 
 
 def place(row: dict[str, Any]) -> str:
@@ -53,9 +59,12 @@ def _of_calls(row: dict[str, Any]) -> list[str]:
     return [seconds(row[key]) if there else UNKNOWN for key in ("mean", "min", "max", "std")]
 
 
-def _numbers(row: dict[str, Any], total: float) -> list[str]:
+def _numbers(row: dict[str, Any], part: Part, split: bool) -> list[str]:
     excl, incl = row["excl"], row["incl"]
-    return [seconds(excl), percent(excl, total), seconds(incl), percent(incl, total), calls(row)]
+    own = [seconds(excl), percent(excl, part.busy)]
+    if split:
+        own = [seconds(row["running"]), percent(row["running"], part.running), seconds(row["waiting"])]
+    return [*own, seconds(incl), percent(incl, part.busy), calls(row)]
 
 
 class Counted:
@@ -89,15 +98,30 @@ class Counted:
         return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
 
 
-def write_flat(out: Output, rows: list[dict[str, Any]], busy: float, info: dict[str, Any]) -> None:
-    """Writes a table of functions. rows: Model.flat() after contents.known(). busy: time in s that is 100 %."""
+def _total(info: dict[str, Any], name: str) -> float:
+    """The sum of a metric that counts nanoseconds, in s."""
+    return sum(m["total"] for m in info["metrics"] if m["name"] == name) * 1e-9
+
+
+def _notable(info: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics for columns. Every thread is preempted now and then: that is left out below NOTABLE of the time."""
+    busy = sum(loc["busy"] for loc in info["locations"])
+    hidden = ("running", *(("preempted",) if _total(info, "preempted") < NOTABLE * busy else ()))
+    return [m for m in info["metrics"] if m["source"] != "off_cpu" or m["name"] not in hidden]
+
+
+def write_flat(out: Output, rows: list[dict[str, Any]], part: Part, info: dict[str, Any]) -> None:
+    """Writes a table of functions. rows: Model.flat() after contents.known(). part: whose times are 100 %."""
     timed = contents.timed(info) or not rows
-    counted = Counted(info["metrics"], rows, flat=True, alone=not timed)
+    split = contents.split(info)
+    shown = [m for m in _notable(info) if m["name"] not in ("waiting", "sampled_running")] if timed else info["metrics"]
+    counted = Counted(shown, rows, flat=True, alone=not timed)
     called = timed and (not rows or any(map(_known, rows)))
-    columns = [*(NUMBERS if timed else ()), *(OF_CALLS if called else ()), *counted.columns, NAME, PLACE]
+    numbers = (*SPLIT, *NUMBERS[2:]) if split else NUMBERS
+    columns = [*(numbers if timed else ()), *(OF_CALLS if called else ()), *counted.columns, NAME, PLACE]
     lines = []
     for row in rows:
-        cells = [*(_numbers(row, busy) if timed else ()), *(_of_calls(row) if called else ())]
+        cells = [*(_numbers(row, part, split) if timed else ()), *(_of_calls(row) if called else ())]
         lines.append((*cells, *counted.cells(row), name(row["name"]), place(row)))
     out.table(columns, lines)
 
@@ -115,7 +139,7 @@ def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dic
     """Writes the call tree. rows: Model.tree() after contents.known(). busy: time in s that is 100 %. values: options, for the
     texts about hidden paths."""
     timed = contents.timed(info) or not rows
-    counted = Counted(info["metrics"], rows, flat=False, alone=not timed)
+    counted = Counted(_notable(info), rows, flat=False, alone=not timed)
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # (level, line) about hidden paths, written after the children of a path
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]

@@ -23,14 +23,14 @@ class Flat(CallReport):
         sort, match = query.sort, query.match
         if sort or not contents.is_all(query.info):
             return query.model.flat(
-                sort=sort or "excl", limit=query.limit, match=match, location=part.location, process=part.process
+                sort=sort or "running", limit=query.limit, match=match, location=part.location, process=part.process
             )
         rows = query.model.flat(limit=0, match=match, location=part.location, process=part.process)
         rows.sort(key=lambda row: -row["metrics"]["allocated"]["excl"])
         return rows[: query.limit or len(rows)]
 
     def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:
-        calltable.write_flat(out, rows, part.busy, query.info)
+        calltable.write_flat(out, rows, part, query.info)
 
     def remark(self, query: Query, shown: int) -> str:
         functions = query.info["regions"]

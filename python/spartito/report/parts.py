@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """One part. busy: time of its threads in regions, in s. location, process: index, -1: all."""
+    """One part. busy: time of its threads in regions, in s; running: the part of it on a processor. location, process: index,
+    -1: all."""
 
-    def __init__(self, title: str, busy: float, location: int = -1, process: int = -1) -> None:
+    def __init__(self, title: str, locations: list[dict[str, Any]], location: int = -1, process: int = -1) -> None:
         self.title = title
-        self.busy = busy
+        self.busy = float(sum(loc["busy"] for loc in locations))
+        self.running = float(sum(loc["running"] for loc in locations))
         self.location = location
         self.process = process
 
@@ -31,8 +33,8 @@ def check(options: dict[str, object]) -> None:
         raise Usage(f"--{chosen[0]} and --{chosen[1]} exclude each other")
 
 
-def _busy(info: dict[str, Any], process: int) -> float:
-    return float(sum(loc["busy"] for loc in info["locations"] if process in (-1, loc["process"])))
+def _locations(info: dict[str, Any], process: int) -> list[dict[str, Any]]:
+    return [loc for loc in info["locations"] if process in (-1, loc["process"])]
 
 
 def _thread(location: dict[str, Any]) -> str:
@@ -46,25 +48,32 @@ def parts(query: Query) -> list[Part]:
     info = query.info
     if query.given("threads"):
         return [
-            Part(f"{_thread(loc)} of {title(info, loc['process'])}", loc["busy"], location=i)
+            Part(f"{_thread(loc)} of {title(info, loc['process'])}", [loc], location=i)
             for i, loc in enumerate(info["locations"])
         ]
     if query.given("processes"):
         return [
-            Part(f"{title(info, i)}, {name(family.origin(info, i))}", _busy(info, i), process=i)
+            Part(f"{title(info, i)}, {name(family.origin(info, i))}", _locations(info, i), process=i)
             for i in range(len(info["processes"]))
         ]
     process = query.process
-    return [Part(title(info, process) if process >= 0 else "", _busy(info, process), process=process)]
+    return [Part(title(info, process) if process >= 0 else "", _locations(info, process), process=process)]
 
 
 def gathered(query: Query, rows: dict[int, list[dict[str, Any]]], whole: list[Part]) -> dict[str, Any]:
     """The data for JSON: the rows of everything, or those of each part. rows: by index in `whole`."""
     if len(whole) == 1 and not whole[0].title:
-        return {"busy": whole[0].busy, "rows": rows[0]}
+        return {"busy": whole[0].busy, "running": whole[0].running, "rows": rows[0]}
     return {
         "parts": [
-            {"location": p.location, "process": p.process, "title": p.title, "busy": p.busy, "rows": rows[i]}
+            {
+                "location": p.location,
+                "process": p.process,
+                "title": p.title,
+                "busy": p.busy,
+                "running": p.running,
+                "rows": rows[i],
+            }
             for i, p in enumerate(whole)
         ]
     }

@@ -53,12 +53,12 @@ def of_mpi(info: dict[str, Any]) -> list[str]:
     return [f"{line}; {', '.join(moved)}" if moved else line]
 
 
-def _ranks(info: dict[str, Any], busy: list[float]) -> list[tuple[float, str]]:
+def _ranks(info: dict[str, Any]) -> list[tuple[float, str]]:
     """The time of each rank outside of MPI. Inside, ranks wait for each other, so that their total times are nearly equal."""
-    work = busy.copy()
+    work = [0.0] * len(info["processes"])
     for loc in info["locations"]:
-        work[loc["process"]] -= loc["mpi"]
-    numbers = [rank_number(info, i) for i in range(len(busy))]
+        work[loc["process"]] += loc["busy"] - loc["mpi"]
+    numbers = [rank_number(info, i) for i in range(len(work))]
     return [(t, f"rank {number}") for t, number in zip(work, numbers) if number is not None]
 
 
@@ -69,8 +69,8 @@ def balance(info: dict[str, Any]) -> list[str]:
     processes, locations = info["processes"], info["locations"]
     busy = [0.0] * len(processes)
     for loc in locations:
-        busy[loc["process"]] += loc["busy"]
-    ranks = _ranks(info, busy)
+        busy[loc["process"]] += loc["running"]
+    ranks = _ranks(info)
     if len(ranks) > 1:
         lines.append(_spread(f"{plural(len(ranks), 'rank')} outside of MPI", ranks))
     elif len(processes) > 1:
@@ -78,7 +78,7 @@ def balance(info: dict[str, Any]) -> list[str]:
         lines.append(_spread(plural(len(processes), "process"), pairs))
     if processes:
         first = busy.index(max(busy))
-        threads = [(loc["busy"], name(loc["name"])) for loc in locations if loc["process"] == first]
+        threads = [(loc["running"], name(loc["name"])) for loc in locations if loc["process"] == first]
         if len(threads) > 1:
             what = plural(len(threads), "thread")
             if len(processes) > 1:
@@ -114,6 +114,14 @@ def _waits(model: Model, info: dict[str, Any]) -> list[str]:
     return locktable.summary(model.locks(), info)
 
 
+def _waiting(model: Model, info: dict[str, Any]) -> list[str]:
+    if not contents.split(info):
+        return []  # do not load the list of functions that wait
+    from spartito.report import waittable
+
+    return waittable.summary(model, info)
+
+
 def _memory(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["source"] == "memory" for m in info["metrics"]):
         return []  # do not load the modules for memory
@@ -122,14 +130,20 @@ def _memory(model: Model, info: dict[str, Any]) -> list[str]:
     return memorytable.summary(model.memory(), info)
 
 
+def _wait(row: dict[str, Any]) -> str:
+    """The time that a function waited; empty if it is negligible beside the time that it ran."""
+    return seconds(row["waiting"]) if row["waiting"] > row["running"] / 1000 else ""
+
+
 def write(model: Model, directory: str, label: str, reported: list[str]) -> None:
     """Prints the summary on standard error. label: name of the program. reported: lines that were printed already."""
     if sys.stderr is None:
         return
     info = model.info()
     out = Output(sys.stderr)
-    rows = [row for row in model.flat(sort="excl", limit=TOP, imports=False) if row["excl"] or row["visits"]]
+    rows = [row for row in model.flat(sort="running", limit=TOP, imports=False) if row["excl"] or row["visits"]]
     total = sum(loc["busy"] for loc in info["locations"])
+    running = sum(loc["running"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     out.line()
     unknown = contents.without_calls(info)
@@ -144,13 +158,15 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     )
     waits = _waits(model, info)
     lines = bool(model.lines()) and not contents.taken(info)  # samples have lines, too, though the user did not ask for them
-    columns = [Column("self time"), Column("%"), Column("calls"), Column("function", left=True, style="cyan")]
+    split = contents.split(info)
+    columns = [Column("running" if split else "self time"), Column("%"), *([Column("waiting")] if split else [])]
+    columns += [Column("calls"), Column("function", left=True, style="cyan")]
     if rows and not memory_alone and (visits or not lines):  # with --lines-only, the recorded frames mean nothing
         calls = ["-" if unknown and not r["visits"] else visits_text(r) for r in rows]
-        times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
+        times = [(seconds(r["running"]), percent(r["running"], running), *([_wait(r)] if split else [])) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
-    for line in [*_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
+    for line in [*_imports(model, total), *_waiting(model, info), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)

@@ -9,7 +9,7 @@ from spartito._version import __version__
 from spartito.experiments import contents, cost, losses
 from spartito.experiments.description import command, launcher, what_ran
 from spartito.report import iotable, locktable, mpitable
-from spartito.view import payload, words
+from spartito.view import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,12 +68,8 @@ def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
 
 
 def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
-    """(index of the region, row of Model.flat()) of the functions with the most exclusive time."""
-    _, flat = payload.unpack(model.view("flat", limit=FIRST))
-    if "base_excl" in flat:  # then the order depends on the other run, too, so sort the rows again
-        _, flat = payload.unpack(model.view("flat"))
-    regions = sorted(zip(flat["excl"], flat["region"]), key=lambda one: (-one[0], one[1]))
-    return [(region, row) for (_, region), row in zip(regions, model.flat(limit=FIRST))]
+    """(index of the region, row of Model.flat()) of the functions in which the threads ran longest."""
+    return [(row["index"], row) for row in model.flat(sort="running", limit=FIRST)]
 
 
 def _versions(info: dict[str, Any]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from spartito.base.text import count, name, percent, plural, seconds, shortened, size
-from spartito.experiments import contents
+from spartito.experiments import contents, waiting
 from spartito.experiments.naming import rank_number
 from spartito.report import locktable
 
@@ -24,27 +24,6 @@ UNEVEN = 0.1  # of the mean, by which the busiest thread exceeds it
 COSTLY = 0.1  # of the cost of measuring
 THROUGH = 0.5  # of a call path with its callees
 NO_WORK = ("off", "collapsed", "root")  # kinds of regions that are no functions
-# Functions of the standard library whose exclusive time is waiting. Those in Python call C functions, whose time is part of theirs
-# unless C calls are recorded.
-WAITING = frozenset(
-    (
-        *(f"selectors:{which}Selector.select" for which in ("Epoll", "Kqueue", "Poll", "Select")),
-        "subprocess:Popen._try_wait",
-        "threading:Condition.wait",
-        "threading:Thread._wait_for_tstate_lock",
-        "<built-in method posix.waitpid>",
-        "<built-in method select.select>",
-        "<built-in method time.sleep>",
-        "<method 'acquire' of '_thread.RLock' objects>",
-        "<method 'acquire' of '_thread.lock' objects>",
-        "<method 'get' of '_queue.SimpleQueue' objects>",
-        "<method 'join' of '_thread._ThreadHandle' objects>",
-        "<method 'poll' of 'select.epoll' objects>",
-        "<method 'poll' of 'select.poll' objects>",
-    )
-)
-
-
 SHELL = ("display", "traceback")  # regions of a cell in which the notebook displays the cell's value or error
 
 
@@ -84,39 +63,56 @@ def place(row: dict[str, Any]) -> str:
 def _whole(info: dict[str, Any], total: float) -> str:
     """The total time in words, for sentences with shares of it."""
     n, processes = len(info["locations"]), info["processes"]
+    waited = _waited(info) >= SOME
     if n < 2:
-        return seconds(total)
+        return f"the {seconds(total)} of running" if waited else seconds(total)
     what = "threads"
     if n == len(processes):
         what = "ranks" if all(p["rank"] is not None for p in processes) else "processes"
-    return f"the {seconds(total)} of all {count(n)} {what} together"
+    return f"the {seconds(total)} {'that' if waited else 'of'} all {count(n)} {what} together{' ran' if waited else ''}"
+
+
+def _waited(info: dict[str, Any]) -> float:
+    """The fraction of the time of all threads in which they waited or were preempted."""
+    busy, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
+    return 1 - running / busy if busy > 0 else 0.0
+
+
+def _waiting(model: Model, info: dict[str, Any]) -> list[Sentence]:
+    """A sentence about where the threads waited longest."""
+    found = waiting.rows(model) if contents.split(info) and _waited(info) >= SOME else []
+    if not found:
+        return []
+    total, busy = sum(row["waiting"] for row in found), sum(loc["busy"] for loc in info["locations"])
+    who = "The thread" if len(info["locations"]) == 1 else "The threads"
+    kind = "" if found[0]["kind"] == waiting.OTHER else f" ({found[0]['kind']})"
+    where = f"{share(found[0]['waiting'], total)} of it in {name(found[0]['name'])}{place(found[0])}{kind}"
+    return [Sentence(f"{who} waited for {share(total, busy)} of the {seconds(busy)} that were recorded: {where}.")]
 
 
 def _of_function(row: dict[str, Any], total: float, whole: str) -> str:
-    part, where = _capital(share(row["excl"], total)), f"{name(row['name'])}{place(row)}"
+    part, where = _capital(share(row["running"], total)), f"{name(row['name'])}{place(row)}"
     calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
     if row["qualname"] == "<module>" and row["file"]:
         base = name(os.path.basename(row["file"]))
         return f"{part} of {whole} is spent in {base} outside of functions ({name(row['name'])})."
-    if row["name"] in WAITING or (row["kind"] == "c" and row["qualname"] in WAITING):
-        return f"{part} of {whole} is spent waiting in {where}{calls}."
     if row["kind"] in ("mpi", "c", "io"):
         return f"{part} of {whole} is spent in {where}{calls}."
     return f"{part} of {whole} is spent in {where} itself{calls}."
 
 
 def _functions(rows: list[tuple[int, dict[str, Any]]], total: float, whole: str) -> list[Sentence]:
-    """Sentences about the functions with the most exclusive time."""
+    """Sentences about the functions in which the threads ran longest."""
     if not rows:
         return []
     region, first = rows[0]
-    if first["excl"] < LARGE * total:
-        text = f"No function stands out: the largest exclusive time is {share(first['excl'], total)} of {whole}"
+    if first["running"] < LARGE * total:
+        text = f"No function stands out: the largest exclusive time is {share(first['running'], total)} of {whole}"
         return [Sentence(f"{text}, in {name(first['name'])}{place(first)}.", region)]
     found = [Sentence(_of_function(first, total, whole), region)]
-    more = [(i, r) for i, r in rows[1:4] if r["excl"] >= SOME * total]
+    more = [(i, r) for i, r in rows[1:4] if r["running"] >= SOME * total]
     if more:
-        names = [f"{name(r['name'])} ({share(r['excl'], total)})" for _, r in more]
+        names = [f"{name(r['name'])} ({share(r['running'], total)})" for _, r in more]
         found.append(Sentence(f"Next by exclusive time: {', '.join(names)}.", more[0][0]))
     return found
 
@@ -172,10 +168,11 @@ def _spread(info: dict[str, Any]) -> list[Sentence]:
     those = [(work[i], f"Rank {rank_number(info, i)}") for i in range(len(processes)) if rank_number(info, i) is not None]
     what, outside = "ranks", " outside of MPI"
     if len(those) < 2:
-        those = [(t, f"Process {p['pid']}") for t, p in zip(work, processes)]
+        running = [sum(loc["running"] for loc in locations if loc["process"] == i) for i in range(len(processes))]
+        those = [(t, f"Process {p['pid']}") for t, p in zip(running, processes)]
         what, outside = "processes", ""
     if len(those) < 2:
-        those = [(loc["busy"], f"Thread {name(loc['name'])}") for loc in locations]
+        those = [(loc["running"], f"Thread {name(loc['name'])}") for loc in locations]
         what = "threads"
     if len(those) < 2:
         return []
@@ -262,13 +259,13 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
         return lines or _memory(model, info) or [Sentence("Nothing was recorded: no function was called while recording was on.")]
     off = sum(r["incl"] for _, r in rows if r["kind"] == "off")
     worked = [(i, r) for i, r in rows if r["kind"] not in NO_WORK]
-    shell = sum(r["excl"] for _, r in worked if _is_the_shell(r))
-    worth = total
-    if 0 < shell < total:
+    shell = sum(r["running"] for _, r in worked if _is_the_shell(r))
+    worth = sum(loc["running"] for loc in info["locations"])
+    if 0 < shell < worth:
         # in a cell, leave out the time for displaying its value, which the table has
-        worked, worth = [(i, r) for i, r in worked if not _is_the_shell(r)], total - shell
-    found = _functions(worked, worth, _whole(info, worth))
-    found += _call_path(model, worth, worked[0][1]["name"] if worked else "")
+        worked, worth = [(i, r) for i, r in worked if not _is_the_shell(r)], worth - shell
+    found = _functions(worked, worth, _whole(info, worth)) + _waiting(model, info)
+    found += _call_path(model, total - shell, worked[0][1]["name"] if worked else "")
     found += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:
         found.append(Sentence(f"For {share(off, total)} of the time recording was off."))

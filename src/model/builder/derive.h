@@ -29,7 +29,7 @@ int sp_derive_open(struct sp_deriving *d, struct sp_model *m, size_t limit, bool
 void sp_derive_find_mpi(const struct sp_model *m, uint8_t *mpi);
 /* Derives exclusive times of one location and adds its values to the totals. rows: l->values rows in the order of
  * paths; metrics: those of the rows. */
-void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, const uint64_t *metrics,
+void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, uint64_t *metrics,
                         const struct sp_process *p);
 /* Adds totals that were derived elsewhere from other locations. */
 void sp_derive_add(struct sp_deriving *d, const struct sp_value *totals, const double *each,

@@ -143,16 +143,13 @@ static void add_totals(const struct tree *t, const uint64_t *metrics)
 	}
 }
 
-static void add_up(const struct tree *t, const uint64_t *metrics, struct sp_location *l)
+static void add_up(const struct tree *t, struct sp_location *l)
 {
 	const struct sp_model *m = t->d->m;
-	size_t i, k;
+	size_t i;
 
 	l->visits = l->resumed = 0;
-	l->busy = l->mpi = l->off_cpu = 0;
-	for (k = 0; k < m->n_metrics; k++)
-		for (i = 0; m->metrics[k].kind == SP_METRIC_OFF_CPU && i < t->n; i++)
-			l->off_cpu += (double)metrics[i * m->n_metrics + k];
+	l->busy = l->mpi = 0;
 	for (i = 0; i < t->n; i++) {
 		l->visits += t->rows[i].v.visits;
 		l->resumed += t->rows[i].v.resumed;
@@ -163,7 +160,24 @@ static void add_up(const struct tree *t, const uint64_t *metrics, struct sp_loca
 	}
 }
 
-void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, const uint64_t *metrics,
+/* Divides the exclusive times into those on and off the processor. */
+static void divide(const struct tree *t, uint64_t *metrics, struct sp_location *l)
+{
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(t->d->m);
+	size_t i;
+
+	l->off_cpu = 0;
+	for (i = 0; columns.waiting[0] && i < t->n; i++, metrics += t->d->m->n_metrics) {
+		const double excl = t->rows[i].v.excl;
+		const struct sp_off_cpu off = sp_off_cpu_of(&columns, metrics, excl);
+
+		l->off_cpu += off.waiting + off.preempted;
+		if (columns.running)
+			metrics[columns.running - 1] = (uint64_t)fmin(excl - off.waiting - off.preempted, 0x1p63);
+	}
+}
+
+void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_row *rows, uint64_t *metrics,
                         const struct sp_process *p)
 {
 	struct tree t = {d, rows, l->values};
@@ -177,8 +191,9 @@ void sp_derive_location(struct sp_deriving *d, struct sp_location *l, struct sp_
 	/* rounding, or a damaged file: a child may have more time than its caller */
 	for (i = 0; i < t.n; i++)
 		rows[i].v.excl = fmax(0, rows[i].v.excl);
+	divide(&t, metrics, l);
 	add_totals(&t, metrics);
-	add_up(&t, metrics, l);
+	add_up(&t, l);
 	for (i = 0; i < t.n; i++)
 		d->at[rows[i].path] = 0;
 }

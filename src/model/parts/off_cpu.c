@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Off-CPU time of the threads: record/off_cpu.h says how it is measured. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +37,48 @@ int sp_build_off_cpu_metrics(struct sp_builder *b, struct sp_loading *l)
 			o->gap = strtoull(p->meta[i].value.p, NULL, 10);
 	if (!o->gap)
 		return 0;
+	if (metric(b, "running", "time in which the thread ran") >= b->m->n_metrics)
+		return -1;
 	o->waiting = metric(b, "waiting", "time in which the thread waited");
 	o->preempted = metric(b, "preempted", "time in which the thread could run, but others had the processor");
 	return o->waiting < b->m->n_metrics && o->preempted < b->m->n_metrics ? 0 : -1;
+}
+
+/* Returns the index + 1 of a metric; 0: there is none. */
+static size_t find(const struct sp_model *m, enum sp_metric_kind kind, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_metrics; i++)
+		if (m->metrics[i].kind == kind && strcmp(m->metrics[i].name.p, name) == 0)
+			return i + 1;
+	return 0;
+}
+
+struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m)
+{
+	struct sp_off_cpu_columns found = {.waiting = {find(m, SP_METRIC_OFF_CPU, "waiting")},
+	                                   .preempted = find(m, SP_METRIC_OFF_CPU, "preempted"),
+	                                   .running = find(m, SP_METRIC_OFF_CPU, "running")};
+
+	if (found.waiting[0])
+		return found;
+	found.waiting[0] = find(m, SP_METRIC_SAMPLE, "sampled_idle");
+	found.waiting[1] = find(m, SP_METRIC_SAMPLE, "sampled_gil");
+	return found;
+}
+
+static double value_of(const uint64_t *metrics, size_t column)
+{
+	return column ? (double)metrics[column - 1] : 0;
+}
+
+struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)
+{
+	const double all = fmax(0, excl);
+	const double waiting = fmin(all, value_of(metrics, c->waiting[0]) + value_of(metrics, c->waiting[1]));
+
+	return (struct sp_off_cpu){waiting, fmin(all - waiting, value_of(metrics, c->preempted))};
 }
 
 struct adding {

@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"
+#include "model/report/report.h"
 #include "model/report/walk.h"
 #include "model/str.h"
 
@@ -212,14 +213,22 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m)
 static void add_location(struct sp_balance_report *r, const struct sp_model *m, uint32_t location,
                          const bool *outermost)
 {
-	const struct sp_row *row = m->values + m->locations[location].first_value;
-	size_t n = m->locations[location].values, i;
+	const struct sp_location *l = &m->locations[location];
+	const struct sp_row *row = m->values + l->first_value;
+	const uint64_t *metrics = m->n_metrics ? m->row_metrics + l->first_value * m->n_metrics : NULL;
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(m);
+	size_t i;
 
-	sp_balance_add_rows(&r->paths, row, n);
-	for (i = 0; i < n; i++)
-		if (row[i].path && (row[i].v.visits || row[i].v.resumed || row[i].v.incl > 0))
-			sp_balance_add(&r->regions, m->paths[row[i].path].region,
-			               outermost[row[i].path] ? row[i].v.incl : 0, row[i].v.excl);
+	for (i = 0; i < l->values; i++, row++, metrics += m->n_metrics) {
+		if (!row->path || !(row->v.visits || row->v.resumed || row->v.incl > 0))
+			continue;
+		const struct sp_off_cpu off = sp_off_cpu_of(&columns, metrics, row->v.excl);
+		const double running = fmax(0, row->v.excl - off.waiting - off.preempted);
+
+		sp_balance_add(&r->paths, row->path, row->v.incl, running);
+		sp_balance_add(&r->regions, m->paths[row->path].region, outermost[row->path] ? row->v.incl : 0,
+		               running);
+	}
 }
 
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, struct sp_err *e)

@@ -87,6 +87,7 @@ static void enter(void *arg, uint32_t path)
 	if (d->open[e]++ == 0)
 		d->edges[e].n.v.incl += d->v->values[path].incl;
 	sp_numbers_add(&d->edges[e].n, &d->v->values[path], d->v->each[path]);
+	sp_off_cpu_add(&d->edges[e].n.off, sp_view_off_cpu(d->v, path));
 }
 
 static void leave(void *arg, uint32_t path)

@@ -85,7 +85,7 @@ static void add_location(const struct sp_view *v, const struct sp_location *l)
 		struct sp_value *to = &v->owned[m->values[i].path];
 		double *each = &v->owned_each[m->values[i].path];
 
-		n = (struct sp_numbers){*to, *each};
+		n = (struct sp_numbers){.v = *to, .each = *each};
 		sp_numbers_add(&n, &m->values[i].v, sp_value_each(&m->values[i].v));
 		n.v.incl += m->values[i].v.incl;
 		*to = n.v;
@@ -102,6 +102,7 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 	size_t i;
 
 	*v = (struct sp_view){.m = m, .values = m->totals, .each = m->each, .metrics = m->total_metrics};
+	v->off = sp_off_cpu_columns(m);
 	if (process == SP_NONE && location == SP_NONE)
 		return 0;
 	if (sp_model_rows(m, e))
@@ -127,7 +128,8 @@ void sp_view_close(struct sp_view *v)
 
 enum sp_sort sp_sort_find(const char *name)
 {
-	static const char *const names[SP_SORTS] = {"incl", "excl", "visits", "mean", "max", "name"};
+	static const char *const names[SP_SORTS] = {"incl", "excl", "visits",  "mean",
+	                                            "max",  "name", "running", "waiting"};
 	int i;
 
 	for (i = 0; i < SP_SORTS && strcmp(names[i], name) != 0; i++)
@@ -148,6 +150,10 @@ static double sort_key(const struct sp_numbers *n, enum sp_sort sort)
 		return sp_numbers_mean(n);
 	case SP_SORT_MAX:
 		return n->v.max;
+	case SP_SORT_RUNNING:
+		return sp_numbers_running(n);
+	case SP_SORT_WAITING:
+		return n->off.waiting;
 	default:
 		return 0;
 	}
@@ -334,8 +340,10 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
 	f.reported = find_told(v);
 	f.shown = calloc(v->m->n_regions, sizeof(*f.shown));
 	if (f.regions && f.reported && f.shown && sp_numbers_regions(v->m, v->values, v->each, f.regions) == 0) {
-		for (i = 1; i < v->m->n_paths; i++)
+		for (i = 1; i < v->m->n_paths; i++) {
 			f.shown[v->m->paths[i].region] |= f.reported[i];
+			sp_off_cpu_add(&f.regions[v->m->paths[i].region].off, sp_view_off_cpu(v, i));
+		}
 		rc = flat_rows(&f, sort, limit, match, rows, n);
 	}
 	free(f.regions);
@@ -386,7 +394,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 
 	for (c = m->paths[path].first_child; c != SP_NONE; c = m->paths[c].next_sibling) {
 		const struct sp_value *value = &v->values[c];
-		struct sp_numbers numbers = {*value, v->each[c]};
+		struct sp_numbers numbers = {*value, v->each[c], sp_view_off_cpu(v, c)};
 
 		if (!g->reported[c])
 			continue;

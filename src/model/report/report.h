@@ -4,6 +4,7 @@
 #define SP_MODEL_REPORT_REPORT_H
 
 #include "base/err.h"
+#include "model/metric.h"
 #include "model/path.h"
 #include "model/str.h"
 
@@ -16,10 +17,14 @@ struct sp_view {
 	double *owned_each;      /* owned */
 	const uint64_t *metrics; /* sp_model.n_metrics for each path */
 	uint64_t *owned_metrics; /* owned */
+	struct sp_off_cpu_columns off;
 };
 
 int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e);
 void sp_view_close(struct sp_view *v);
+
+/* The time of a path off the processor. */
+struct sp_off_cpu sp_view_off_cpu(const struct sp_view *v, uint32_t path);
 
 /* The counts of a metric with callees (incl) and without (excl). For an exclusive metric, incl is the sum over the
  * paths below; for an inclusive metric, excl is the rest without the callees. */
@@ -45,7 +50,17 @@ struct sp_io_file {
  * or -1 with e set. */
 int sp_report_io(const struct sp_model *m, struct sp_io_file **files, size_t *n, struct sp_err *e);
 
-enum sp_sort { SP_SORT_INCL, SP_SORT_EXCL, SP_SORT_VISITS, SP_SORT_MEAN, SP_SORT_MAX, SP_SORT_NAME, SP_SORTS };
+enum sp_sort {
+	SP_SORT_INCL,
+	SP_SORT_EXCL,
+	SP_SORT_VISITS,
+	SP_SORT_MEAN,
+	SP_SORT_MAX,
+	SP_SORT_NAME,
+	SP_SORT_RUNNING,
+	SP_SORT_WAITING,
+	SP_SORTS
+};
 /* The sort key of a name; SP_SORTS: no such key. */
 enum sp_sort sp_sort_find(const char *name);
 
@@ -54,7 +69,11 @@ enum sp_sort sp_sort_find(const char *name);
 struct sp_numbers {
 	struct sp_value v;
 	double each;
+	struct sp_off_cpu off;
 };
+
+/* The exclusive time in which the threads ran, ns. */
+double sp_numbers_running(const struct sp_numbers *n);
 
 double sp_numbers_mean(const struct sp_numbers *n);
 double sp_numbers_std(const struct sp_numbers *n);

@@ -22,6 +22,8 @@ bool sp_region_matches(const struct sp_region *r, const char *match);
 
 /* Adds all fields except incl, which each caller sums in a different way. */
 void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v, double each);
+/* off_cpu.c */
+void sp_off_cpu_add(struct sp_off_cpu *to, struct sp_off_cpu more);
 
 /* Adds the values and `each` of the paths (as sp_model.totals and .each) to `regions`, which the caller has set to 0.
  * All users sum regions here, in one order: sums in different orders differ in the last bit, and then rows of equal

@@ -25,12 +25,17 @@ struct entry {
 	struct sp_raw_off_cpu *row;
 };
 
+/* How often a thread gave up its processor, and how often it lost it to another one. */
+struct switches {
+	long given_up, lost;
+};
+
 struct sp_off_cpu {
 	struct sp_raw_thread_cpu *cpu; /* the first element of the first chunk */
 	struct sp_raw_chunk *chunk;    /* the newest one */
 	struct entry *table;           /* owned; open-addressed */
 	uint32_t mask, n, chunks;
-	long gave_up; /* ru_nvcsw when it was read last */
+	struct switches switches; /* when they were read last */
 };
 
 static _Atomic uint64_t gap; /* ticks; 0: not measured */
@@ -52,13 +57,14 @@ void sp_off_cpu_start(void)
 	char text[24];
 	gap = sp_process.header->start != SP_RAW_STARTED_SAMPLER && sp_process.settings.instrument ? shortest_gap() : 0;
 	if (gap)
-		sp_define_meta(SP_META_OFF_CPU, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)gap));
+		sp_define_meta(SP_META_OFF_CPU, text,
+		               (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)gap));
 }
 
-static long given_up(void)
+static struct switches read_switches(void)
 {
 	struct rusage u;
-	return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nvcsw;
+	return getrusage(RUSAGE_THREAD, &u) ? (struct switches){0, 0} : (struct switches){u.ru_nvcsw, u.ru_nivcsw};
 }
 
 /* ---- rows ---- */
@@ -166,12 +172,13 @@ void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t i
 	const struct sp_raw_node *node = innermost(t, kind, id);
 	/* the clocks are read one after the other */
 	if (off > gap_ns / 64 && node != t->root) {
-		const long before = o->gave_up;
-		o->gave_up = given_up();
+		const struct switches before = o->switches, after = read_switches();
+		const bool preempted = after.given_up - before.given_up < after.lost - before.lost;
+		o->switches = after;
 		struct sp_raw_off_cpu *row = row_of(t, o, node);
 		if (row) {
 			row->count++;
-			*(o->gave_up == before ? &row->preempted : &row->waiting) += off;
+			*(preempted ? &row->preempted : &row->waiting) += off;
 		}
 	}
 	errno = error;
@@ -183,7 +190,7 @@ static void read_clock(struct sp_off_cpu *o)
 {
 	o->cpu->ticks = sp_ticks();
 	o->cpu->cpu = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-	o->gave_up = given_up();
+	o->switches = read_switches();
 }
 
 void sp_off_cpu_thread(struct sp_thread *t)

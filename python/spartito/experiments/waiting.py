@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What threads waited for: the kinds of off-CPU time, by the names of functions (waitkinds.txt)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from fnmatch import translate
+
+from spartito.base.messages import Refused
+
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+
+OTHER = "other"  # a function that is not in the list
+FILE = "SPARTITO_WAIT_KINDS"  # environment variable: a file with more lines like those of waitkinds.txt
+
+
+class Kinds:
+    """A list of kinds. Lines of a later file have precedence."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self._exact: dict[str, str] = {}
+        self._patterns: list[tuple[re.Pattern[str], str]] = []
+        self._modules: set[str] = set()
+        self._module_patterns: list[re.Pattern[str]] = []
+        for path in paths:
+            try:
+                with open(path, encoding="utf-8") as f:
+                    lines = f.read().splitlines()
+            except (OSError, ValueError) as e:
+                raise Refused(f"{path}: {getattr(e, 'strerror', None) or e} ({FILE})") from e
+            for number, line in enumerate(lines, 1):
+                if line.strip() and not line.startswith("#"):
+                    self._add(line, f"{path}:{number}")
+
+    def _add(self, line: str, where: str) -> None:
+        parts = re.fullmatch(r"(\S+(?: \S+)*) {2,}(\S.*)", line.strip())
+        if not parts:
+            raise Refused(f"{where}: a line is a kind, two spaces and names of functions (module:name)")
+        kind, functions = parts.groups()
+        for pattern in re.findall(r"<[^>]+>|\S+", functions):
+            module = pattern.partition(":")[0]
+            if "*" in pattern:
+                self._patterns.insert(0, (re.compile(translate(pattern)), kind))
+            else:
+                self._exact[pattern] = kind
+            if "*" in module:
+                self._module_patterns.append(re.compile(translate(module)))
+            else:
+                self._modules.add(module)
+
+    def of(self, name: str) -> str:
+        """The kind of a function; "": it is not in the list."""
+        found = self._exact.get(name)
+        return found or next((kind for pattern, kind in self._patterns if pattern.match(name)), "")
+
+    def has_module(self, module: str) -> bool:
+        """Whether the list has functions of the module: then its other functions may be called by them."""
+        return module in self._modules or any(p.match(module) for p in self._module_patterns)
+
+
+@functools.lru_cache(maxsize=1)
+def kinds() -> Kinds:
+    """The list of Spartito, and that of the user (FILE). Raises Refused if the latter cannot be read."""
+    more = os.environ.get(FILE)
+    return Kinds([os.path.join(os.path.dirname(__file__), "waitkinds.txt"), *([more] if more else [])])
+
+
+def kind_of(stack: list[dict[str, Any]]) -> str:
+    """The kind of a wait. stack: rows of Model.tree() from the outermost one. The outermost function of the list counts, as far as
+    only functions of such modules are between it and the wait: queue:Queue.get, not the threading:Condition.wait in it."""
+    known, found = kinds(), ""
+    for row in reversed(stack):
+        kind = known.of(row["name"])
+        if not kind and not known.has_module(row["module"]):
+            break
+        found = kind or found
+    return found or OTHER
+
+
+def sums(found: list[dict[str, Any]]) -> dict[str, float]:
+    """The time of each kind in s, longest first. found: rows()."""
+    out: dict[str, float] = {}
+    for row in found:
+        out[row["kind"]] = out.get(row["kind"], 0.0) + row["waiting"]
+    return dict(sorted(out.items(), key=lambda one: -one[1]))
+
+
+def rows(model: Model, process: int = -1, location: int = -1) -> list[dict[str, Any]]:
+    """The waits of all threads by function and kind, longest first: "name", "module", "file", "line", "kind", "waiting" (s)."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    stack: list[dict[str, Any]] = []
+    for row in model.tree(process=process, location=location):
+        if row["kind"] == "root":
+            continue
+        del stack[row["depth"] :]
+        stack.append(row)
+        if row["waiting"] <= 0:
+            continue
+        kind = kind_of(stack)
+        new = {**{key: row[key] for key in ("name", "module", "file", "line")}, "kind": kind, "waiting": 0.0}
+        found.setdefault((row["name"], kind), new)["waiting"] += row["waiting"]
+    return sorted(found.values(), key=lambda row: -row["waiting"])

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Off-CPU time by function in `spartito report waits`, and its line in the summary of a run."""
+
+from __future__ import annotations
+
+from spartito.base.text import Column, Output, name, percent, plural, seconds
+from spartito.experiments import contents, waiting
+
+TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
+if TYPE_CHECKING:
+    from typing import Any
+
+    from spartito._analyse import Model
+
+COLUMNS = (
+    Column("waiting"),
+    Column("%"),
+    Column("for", left=True),
+    Column("function", left=True, style="cyan"),
+    Column("defined at", left=True, style="dim", rank=1),
+)
+NOTABLE = 0.01  # smallest share of all threads' time for a line in the summary
+
+
+def sentence(found: list[dict[str, Any]], info: dict[str, Any]) -> str:
+    """Waiting of all threads by kind. found: waiting.rows()."""
+    busy, total = sum(loc["busy"] for loc in info["locations"]), sum(row["waiting"] for row in found)
+    kinds = ", ".join(f"{kind} {seconds(time)}" for kind, time in list(waiting.sums(found).items())[:4])
+    what = plural(len(info["locations"]), "thread")
+    return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}"
+
+
+def summary(model: Model, info: dict[str, Any]) -> list[str]:
+    """A line for the summary of a run; empty: the threads hardly waited."""
+    busy, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
+    if not contents.split(info) or busy - running < NOTABLE * busy:
+        return []
+    found = waiting.rows(model)
+    if not found:
+        return []
+    first = found[0]
+    return [f"{sentence(found, info)}; most in {name(first['name'])}, {seconds(first['waiting'])}"]
+
+
+def write(out: Output, found: list[dict[str, Any]], info: dict[str, Any], limit: int) -> None:
+    """Writes the table of functions. found: waiting.rows()."""
+    total = sum(row["waiting"] for row in found)
+    rows = [
+        (seconds(row["waiting"]), percent(row["waiting"], total), row["kind"], name(row["name"]), _place(row))
+        for row in found[: limit or None]
+    ]
+    out.table(COLUMNS, rows)
+    out.line()
+    out.line(sentence(found, info))
+    if any(m["source"] == "off_cpu" for m in info["metrics"]):
+        out.line("waits shorter than about 40 µs count as running")
+
+
+def _place(row: dict[str, Any]) -> str:
+    return name(f"{row['file']}:{row['line']}" if row["line"] else row["file"])
