@@ -42,6 +42,8 @@ struct sp_off_cpu_columns {
 };
 struct sp_model;
 struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m);
+/* Whether they are of a model with n metrics; others are damage. */
+bool sp_off_cpu_columns_fit(const struct sp_off_cpu_columns *c, size_t n);
 /* Exclusive time of a path in which the thread was off the processor, ns; at most the path's exclusive time `excl`.
  * metrics: the values of the path. */
 struct sp_off_cpu {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/metric.h"
 #include "model/path.h"
 #include "model/process.h"
 
@@ -21,6 +22,7 @@ struct sp_deriving {
 	uint32_t *at;           /* owned; path to row + 1 */
 	double *children;       /* owned; inclusive time of each row's children; NULL: nothing to compensate */
 	uint8_t *mpi;           /* owned; for each path: whether its region is a function of MPI */
+	struct sp_off_cpu_columns off_cpu; /* sp_off_cpu_columns(m), which must know the metrics' definitions */
 };
 /* Allocates the totals of m as zeros. limit: maximum number of rows of a location, to compensate for the measurement
  * overhead; 0: no compensation. exact: sum in integers. Returns 0, or -1 with e set. */

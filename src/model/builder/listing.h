@@ -28,6 +28,8 @@ struct sp_listing {
 enum { SP_MAX_PATH = 3800 }; /* maximum length of the directory's path: names of files must fit behind it */
 int sp_listing_read(struct sp_listing *l, const char *dir, struct sp_err *e);
 int sp_listing_sort(struct sp_listing *l); /* Fills order, samples and joined. Returns 0, or -1: no memory. */
+/* The size of all files, with 1 byte more for each of them. */
+uint64_t sp_listing_bytes(const struct sp_listing *l);
 void sp_listing_free(struct sp_listing *l);
 
 #endif

@@ -163,7 +163,7 @@ static void add_up(const struct tree *t, struct sp_location *l)
 /* Divides the exclusive times into those on and off the processor. */
 static void divide(const struct tree *t, uint64_t *metrics, struct sp_location *l)
 {
-	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(t->d->m);
+	const struct sp_off_cpu_columns columns = t->d->off_cpu;
 	size_t i;
 
 	l->off_cpu = 0;
@@ -298,6 +298,7 @@ int sp_build_values(struct sp_builder *b, struct sp_err *e)
 	rc = sp_derive_open(&d, m, limit, m->n_locations > 1, e);
 	if (rc == 0)
 		sp_derive_find_mpi(m, d.mpi);
+	d.off_cpu = sp_off_cpu_columns(m);
 	for (i = 0; i < m->n_locations && rc == 0; i++) {
 		struct sp_location *l = &m->locations[i];
 

@@ -151,6 +151,16 @@ out:
 	return rc;
 }
 
+uint64_t sp_listing_bytes(const struct sp_listing *l)
+{
+	uint64_t all = 0;
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		all += l->files[i].size + 1;
+	return all;
+}
+
 void sp_listing_free(struct sp_listing *l)
 {
 	size_t i;

@@ -44,7 +44,8 @@ struct merge {
 	uint64_t n_rows; /* of all ranks */
 	bool many;       /* there is more than one location */
 	struct sp_merge_file file;
-	uint8_t *mpi;              /* in the arena; for each path of the merged result, as in sp_deriving */
+	uint8_t *mpi;                      /* in the arena; for each path of the merged result, as in sp_deriving */
+	struct sp_off_cpu_columns off_cpu; /* of the merged result */
 	uint32_t *paths, *metrics; /* owned; this rank's indices to those of the merged result; NULL: unchanged */
 };
 
@@ -229,6 +230,7 @@ static int finish(struct merge *x, struct sp_err *e)
 	if (!x->mpi)
 		return sp_model_no_memory(e);
 	sp_derive_find_mpi(m, x->mpi);
+	x->off_cpu = sp_off_cpu_columns(m);
 	return 0;
 }
 
@@ -250,6 +252,7 @@ static int send_whole(struct merge *x, struct child *c, uint64_t first_row, int 
 		sp_pack_number(&k, first_row);
 		sp_pack_number(&k, x->n_rows);
 		sp_pack_bool(&k, &x->many);
+		sp_pack_number(&k, x->off_cpu);
 		sp_pack_count(&k, &m->n_metrics);
 		sp_pack_count(&k, &m->n_paths);
 		sp_pack_array(&k, &m->paths, m->n_paths, sizeof(*m->paths));
@@ -279,7 +282,7 @@ static int check_whole(const struct sp_model *m, const struct merge *x, size_t n
 	for (i = 0; i < n_metrics; i++)
 		if (x->metrics[i] >= m->n_metrics)
 			return -1;
-	return 0;
+	return sp_off_cpu_columns_fit(&x->off_cpu, m->n_metrics) ? 0 : -1;
 }
 
 /* Replaces this rank's model by the merged result, as far as rows need it. */
@@ -293,6 +296,7 @@ static int take_whole(struct merge *x, struct sp_pack *k, struct sp_err *e)
 	sp_pack_number(k, x->first_row);
 	sp_pack_number(k, x->n_rows);
 	sp_pack_bool(k, &x->many);
+	sp_pack_number(k, x->off_cpu);
 	sp_pack_number(k, whole.n_metrics); /* not sp_pack_count(): no elements follow in the message */
 	sp_pack_count(k, &whole.n_paths);
 	sp_pack_array(k, &whole.paths, whole.n_paths, sizeof(*whole.paths));
@@ -405,6 +409,7 @@ static int write_rows(struct merge *x, struct sp_err *e)
 	if (sp_derive_open(&x->deriving, x->share.b.m, 0, x->many, e))
 		return -1;
 	memcpy(x->deriving.mpi, x->mpi, x->share.b.m->n_paths);
+	x->deriving.off_cpu = x->off_cpu;
 	if (sp_share_write(&x->share, &x->deriving, &whole, e))
 		return -1;
 	if (x->own_runs)
@@ -502,20 +507,10 @@ static int spread_end(struct merge *x, int rc, struct sp_err *e)
 
 /* ---- all steps ---- */
 
-static uint64_t listed_bytes(const struct merge *x)
-{
-	uint64_t all = 0;
-	size_t i;
-
-	for (i = 0; i < x->list.n; i++)
-		all += x->list.files[i].size + 1;
-	return all;
-}
-
 /* Reads the files of this rank: adjacent ones, with about the same number of bytes as for every other rank. */
 static int read_share(struct merge *x, struct sp_err *e)
 {
-	const uint64_t rank = (uint64_t)x->talk.rank, size = (uint64_t)x->talk.size, all = listed_bytes(x);
+	const uint64_t rank = (uint64_t)x->talk.rank, size = (uint64_t)x->talk.size, all = sp_listing_bytes(&x->list);
 	uint64_t at = 0;
 	size_t i;
 
@@ -540,7 +535,7 @@ static int run(struct merge *x, const struct sp_merge_options *o, struct sp_merg
 	rc = spread_start(x, o, &r->current, e);
 	if (rc == 0 && r->current)
 		return 0;
-	if (sp_share_open(&x->share, x->dir, x->list.n, listed_bytes(x) / (uint64_t)x->talk.size, o,
+	if (sp_share_open(&x->share, x->dir, x->list.n, sp_listing_bytes(&x->list) / (uint64_t)x->talk.size, o,
 	                  rc ? &(struct sp_err){.code = 0} : e))
 		rc = -1;
 	if (rc == 0)
@@ -563,7 +558,7 @@ static int run(struct merge *x, const struct sp_merge_options *o, struct sp_merg
 		                              .paths = m->n_paths,
 		                              .rows = x->n_rows,
 		                              .bytes = h.bytes,
-		                              .raw_bytes = listed_bytes(x) - x->list.n};
+		                              .raw_bytes = sp_listing_bytes(&x->list) - x->list.n};
 	}
 	return rc;
 }

@@ -68,6 +68,11 @@ struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m)
 	return found;
 }
 
+bool sp_off_cpu_columns_fit(const struct sp_off_cpu_columns *c, size_t n)
+{
+	return c->waiting[0] <= n && c->waiting[1] <= n && c->preempted <= n && c->running <= n;
+}
+
 static double value_of(const uint64_t *metrics, size_t column)
 {
 	return column ? (double)metrics[column - 1] : 0;
