@@ -9,7 +9,7 @@
 #include "format/waits.h"
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     6u
+#define SP_RAW_VERSION     7u
 #define SP_RAW_SUMS        6u /* the first version with checksums */
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u

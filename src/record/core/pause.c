@@ -181,6 +181,7 @@ void sp_process_out_of_date(void)
 void sp_stack_paused(struct sp_thread *t, uint64_t now)
 {
 	sp_metrics_read(t, now);
+	sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0);
 	sp_extra_at(t, SP_RAW_X_OFF, NULL, 0, now);
 	t->off = true;
 	t->stack_end = NULL;

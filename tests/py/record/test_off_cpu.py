@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Off-CPU time: running and waiting of each call path, compared with the threads' own processor clocks."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from spartito._analyse import Model
+
+PROGRAM = """
+import json, os, queue, sys, threading, time
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(1000))
+def nap():
+    time.sleep(0.4)
+def both():
+    burn(0.1)
+    nap()
+idle = queue.Queue()
+threading.Thread(target=idle.get, daemon=True).start()
+both()
+nap()
+pid = os.fork()
+if not pid:
+    nap()
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+
+
+def measured(tmp_path, *options, program=PROGRAM):
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "run", *options, "--", sys.executable]
+    done = subprocess.run([*command, tmp_path / "program.py"], capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 0, done.stderr
+    return Model(str(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("options", [(), ("--trace",), ("--metric", "rusage:ru_utime"), ("--waits", "--trace")], ids=lambda o: "".join(o))
+def test_running_and_waiting(tmp_path, options):
+    m = measured(tmp_path, *options)
+    rows = {row["name"]: row for row in m.flat()}
+    nap, burn = rows["__main__:nap"], rows["__main__:burn"]
+    assert nap["visits"] == 3 and nap["waiting"] > 3 * 0.4 * 0.95 and nap["running"] < 0.1
+    assert 0.1 * 0.95 < burn["running"] < 0.2 and burn["waiting"] < nap["waiting"] / 2
+    for row in rows.values():
+        assert 0 <= row["running"] and row["running"] + row["waiting"] <= row["excl"] * (1 + 1e-9) + 1e-9
+    # a thread that waits to the end has no event after its wait
+    idle = [row for row in m.tree() if row["name"] == "threading:Condition.wait"]
+    assert sum(row["waiting"] for row in idle) > 0.95 * sum(row["excl"] for row in idle) > 0.5
+    # callers have the waits of their callees in the metric
+    both = next(row for row in m.tree() if row["name"] == "__main__:both")
+    assert both["metrics"]["waiting"]["incl"] * 1e-9 > 0.4 * 0.95 and both["waiting"] < 0.2
+    # the sum of running time is what the threads' clocks say
+    for loc in m.info()["locations"]:
+        assert loc["running"] == pytest.approx(loc["cpu"], rel=0.1, abs=0.02)
+    assert rows == {row["name"]: row for row in m.flat(sort="running")}
+    assert [row["name"] for row in m.flat(sort="waiting", limit=2)][0] in ("__main__:nap", "threading:Condition.wait")
+
+
+def test_a_pause_is_not_waiting(tmp_path):
+    program = "import spartito, time\ndef f():\n    spartito.pause()\n    time.sleep(0.3)\n    spartito.resume()\nf()\n"
+    row = next(row for row in measured(tmp_path, program=program).flat(match="__main__:f"))
+    assert row["waiting"] < 0.1 and row["excl"] < 0.2
+
+
+def test_reports(tmp_path):
+    measured(tmp_path)
+    for word in "waits", "flat", "tree":
+        done = subprocess.run(
+            [sys.executable, "-m", "spartito", "report", word, "--json", tmp_path / "run"], capture_output=True, encoding="utf-8", timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        if word == "waits":
+            kinds = {(row["name"], row["kind"]) for row in found["off_cpu"]}
+            assert ("threading:Condition.wait", "queue") in kinds and ("__main__:nap", "other") in kinds
+        else:
+            assert found["running"] <= found["busy"]
+
+
+def test_kinds_of_the_user(tmp_path, monkeypatch):
+    measured(tmp_path)
+    kinds = tmp_path / "kinds.txt"
+    monkeypatch.setenv("SPARTITO_WAIT_KINDS", str(kinds))
+    command = [sys.executable, "-m", "spartito", "report", "waits", tmp_path / "run"]
+    kinds.write_text("# mine\ncoffee  __main__:nap __main__:b*\n")
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
+    assert "coffee" in done.stdout and done.returncode == 0, done.stderr
+    kinds.write_text("coffee\n")
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 1 and f"{kinds}:1: a line is a kind" in done.stderr and done.stderr.count("\n") == 1
