@@ -17,7 +17,7 @@ from spartito.options.settings import keyword_settings
 
 TYPE_CHECKING = False  # typing, contextlib and inspect take 20 ms to import, within the measurement
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Any, TypeVar
@@ -92,6 +92,13 @@ async def async_enter(region: _measure.region) -> _measure.region:
 
 async def async_leave(region: _measure.region) -> None:
     region.__exit__(None, None, None)
+
+
+async def await_in(region: _measure.region, function: Callable[..., Awaitable[None]], *args: Any) -> None:
+    """Awaits function(*args) in the region. The recorder suspends regions with the coroutine that entered them only if it knows the
+    coroutine. Of Spartito's own it knows those of this module."""
+    with region:
+        await function(*args)
 
 
 def decorate(name: str | None, function: Function, group: str | None = None, itself: bool = False) -> Function:

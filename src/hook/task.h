@@ -31,10 +31,10 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
  * regions are suspended with it. Cheap if it has no user regions. */
 static inline void sp_hook_suspends(struct sp_thread *t, uint64_t key, sp_frame *f, const PyObject *value, uint64_t now)
 {
-	if (SP_UNLIKELY(sp_is_user_key(sp_stack_key((const struct sp_raw_frame *)t->loc.top))))
-		sp_stack_set_aside(t, key, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
 	if (SP_UNLIKELY(t->task != NULL))
 		sp_hook_task_suspends(t, key, value, now);
+	if (SP_UNLIKELY(sp_is_user_key(sp_stack_key((const struct sp_raw_frame *)t->loc.top))))
+		sp_stack_set_aside(t, key, (uint64_t)(f ? f : sp_frame_current(PyThreadState_Get())), now);
 }
 
 /* A generator is entered for the first time or resumed; f as above. */

@@ -16,18 +16,14 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from spartito.base import package
+from spartito.base import interpreter
 from spartito.base.messages import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# a module in the kernel's directory must not replace one of the standard library or Spartito
-CODE = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; sys.path.append(sys.argv[1]); "
-    "from spartito.notebook import serving; serving.main()"
-)
+CODE = "from spartito.notebook import serving; serving.main()"
 _pages: list[Page] = []  # keeps the servers alive: a browser may show a page whose Page object the user has not kept
 
 
@@ -72,25 +68,17 @@ def proxy() -> str:
         return ""
 
 
-def _environment() -> dict[str, str]:
-    """The environment without variables that would make Spartito measure the server."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("SPARTITO_")}
-    preload = kept.pop("LD_PRELOAD", "").split(os.pathsep)
-    others = [path for path in preload if path and "spartito" not in path]
-    return {**kept, "LD_PRELOAD": os.pathsep.join(others)} if others else kept
-
-
 def start(directory: str, base: str | None, compensate: bool) -> Page:
     """Starts the viewer's server. base: directory of the result to compare with. compensate: subtract the measured cost of
     measuring from the times. Refused: the server did not start."""
     token = secrets.token_urlsafe(32)
     asked = {"directory": directory, "base": base, "compensate": compensate, "token": token, "proxied": bool(proxy())}
     process = subprocess.Popen(
-        [sys.executable, "-c", CODE, package.SITE],
+        interpreter.command(CODE),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=_environment(),
+        env=interpreter.environment(),
         start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None

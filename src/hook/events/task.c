@@ -275,7 +275,7 @@ static const struct sp_raw_frame *frame_of(const struct sp_thread *t, uint64_t k
 }
 
 /* Coroutines that wait for each other are suspended one after the other, the innermost first, and yield the same
- * object. */
+ * object. User regions may be open between them. */
 void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *value, uint64_t now)
 {
 	const struct sp_raw_frame *f = frame_of(t, key);
@@ -283,7 +283,7 @@ void sp_hook_task_suspends(struct sp_thread *t, uint64_t key, const PyObject *va
 	if (!f)
 		return;
 	const size_t depth = (size_t)(f - (const struct sp_raw_frame *)t->loc.base);
-	if (k->await_depth != depth + 1 || k->awaited != value || k->await_time != t->loc.last) {
+	if (k->await_depth <= depth || k->awaited != value || k->await_time != t->loc.last) {
 		k->what = sp_stack_region(f);
 		k->await_node = f->node;
 	}
