@@ -13,6 +13,7 @@ from typing import Any
 
 from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
 from spartito.experiments import family, losses
+from spartito.experiments.cost import error_per_call, with_error
 from spartito.experiments.description import launcher
 from spartito.experiments.reading import load, one_experiment, shown
 from spartito.report import mpitable
@@ -91,6 +92,13 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         out.line(f"{what:<12}{name(text)}")
 
 
+def _cost(process: dict[str, Any]) -> str:
+    """The cost of recording a call, in ns."""
+    error = error_per_call(process)
+    value = f"{(process['cost_in'] + process['cost_out']) * 1e9:.0f}"
+    return with_error(value, None if error is None else f"{error * 1e9:.0f}") + " ns"
+
+
 def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
     """Writes the table of processes. The command of a child process is indented below that of its parent. A process that was not
     measured has no number."""
@@ -105,7 +113,7 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
         lasts = "" if stop is None else seconds(stop - p["begin"])
         if i is not None and p["end"] == "running" and p["host"] == os.uname().nodename:
             lasts = f"{seconds(max(time.time() - info['begin'] - p['begin'], 0.0))} so far"  # stop is that of the last event
-        cost = f"{(p['cost_in'] + p['cost_out']) * 1e9:.0f} ns" if i is not None else ""
+        cost = _cost(p) if i is not None else ""
         command = "(copy of its parent)" if p["forked"] else p["command"]
         rows.append(
             [
