@@ -33,7 +33,7 @@ static void name_of(const struct sp_hook *h, bool traced, char name[64])
 	snprintf(name, 64, "spartito-cost-%d-%016" PRIx64, (int)sp_clock_kind, key);
 }
 
-/* Opens the directory; -1: there is none, or other users can use it. */
+/* Opens the directory. Returns -1 if it is missing or other users can use it. */
 static int directory(void)
 {
 	const char *path = secure_getenv("XDG_RUNTIME_DIR");

@@ -91,7 +91,7 @@ OF_ALL_TYPES = ("__new__", "fromkeys", "from_bytes", "maketrans")
 
 
 def common(text):
-    """A name without the type if cProfile does not know it. cProfile looks a method up in the first object that it is called on,
+    """A name without the type if cProfile does not know it. cProfile searches a method in the first object that it is called on,
     and so finds Counter.update, which calls the method."""
     if text.startswith("<function Counter.update "):
         return "<method 'update' of 'dict' objects>"
