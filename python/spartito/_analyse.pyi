@@ -116,8 +116,8 @@ class Model:
         that sent the signal), continues (the process that became this one by exec), forked, traced, sampled (there are samples of
         it), counted (its calls were recorded), begin, stop, cost_in, cost_out (s that recording an enter or a leave takes), lost
         {kind: number}, lost_reason, lost_children_reason, meta {key: text}).
-        locations: dict(process, name, tid, creator, begin, end, lost {kind: number}, visits, resumed, busy (s in regions), mpi (s
-        of it in MPI functions), open (the innermost call that did not return: "f", "f, called by g" or "")).
+        locations: dict(process, name, tid, creator, begin, end, lost {kind: number}, visits, resumed, events (8 bytes
+        each in memory), busy (s in regions), mpi (s of it in MPI functions), open (the innermost call that did not return: "f", "f, called by g" or "")).
         metrics: dict(name, unit, exponent (values are in 10**exponent units), what (description), source ('rusage', 'papi', 'perf',
         'bytes', 'wait', 'memory' or 'sample'), exclusive, level, total).
         children: processes that measured processes started or became (exec): dict(parent, process (index, None if it is not

@@ -105,8 +105,9 @@ static PyObject *seconds_or_none(double ns)
 	Py_RETURN_NONE;
 }
 
-static PyObject *location(const struct sp_location *l)
+static PyObject *location(const struct sp_model *m, uint32_t number)
 {
+	const struct sp_location *l = &m->locations[number];
 	PyObject *d = PyDict_New();
 
 	if (!d)
@@ -118,6 +119,7 @@ static PyObject *location(const struct sp_location *l)
 	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||
 	    sp_put(d, "visits", PyLong_FromUnsignedLongLong(l->visits)) ||
 	    sp_put(d, "resumed", PyLong_FromUnsignedLongLong(l->resumed)) ||
+	    sp_put(d, "events", PyLong_FromUnsignedLongLong(sp_events_count(m, number))) ||
 	    sp_put(d, "busy", PyFloat_FromDouble(l->busy * S)) || sp_put(d, "mpi", PyFloat_FromDouble(l->mpi * S)) ||
 	    sp_put(d, "running", PyFloat_FromDouble(fmax(0, l->busy - l->off_cpu) * S)) ||
 	    sp_put(d, "cpu", seconds_or_none(l->cpu)) || sp_put(d, "open", sp_text(l->open)))
@@ -200,7 +202,7 @@ static int fill_lists(const struct sp_model *m, PyObject *processes, PyObject *c
 	for (i = 0; i < m->n_children && rc == 0; i++)
 		rc = append(children, child(&m->children[i]));
 	for (i = 0; i < m->n_locations && rc == 0; i++)
-		rc = append(locations, location(&m->locations[i]));
+		rc = append(locations, location(m, (uint32_t)i));
 	for (i = 0; i < m->n_problems && rc == 0; i++)
 		rc = append(problems, problem(&m->problems[i]));
 	return rc;

@@ -8,9 +8,20 @@
 struct sp_hook;
 
 /* Measures the cost of an event and stores it in the header: first without the hook h, which is not installed yet,
- * then with it. The stack of the thread t must be empty; everything it recorded is discarded. A process that measures
- * again with the same hook and trace setting reuses the earlier result. */
+ * then with it, and if no other thread runs, in turns. The stack of the thread t must be empty; everything it recorded
+ * is discarded. A process that measures again with the same hook and trace setting reuses the earlier result. */
 void sp_calibrate_before(const struct sp_hook *h);
 void sp_calibrate_after(struct sp_thread *t);
+
+/* What a call costs in picoseconds: inside the region's interval, and outside. */
+struct sp_cost {
+	uint64_t in_ps, out_ps;
+};
+
+/* shared_cost.c. The lowest cost that the processes of this user found on this host, with the same hook, trace setting
+ * and build of Python and Spartito. It is in a file in $XDG_RUNTIME_DIR, which exists until the user's last session
+ * ends. Stores `found` if it is lower than the file's, and returns the lower one. Returns `found` if there is no such
+ * directory, or if it is not the user's alone; an error has no other effect. */
+struct sp_cost sp_cost_shared(const struct sp_hook *h, bool traced, struct sp_cost found);
 
 #endif

@@ -30,4 +30,15 @@ extern const struct sp_hook sp_hook_evalframe, sp_hook_monitoring, sp_hook_setpr
 extern const struct sp_hook *const sp_hooks[];     /* best one for this version first; NULL at the end */
 extern const struct sp_hook *_Atomic sp_hook_used; /* the installed hook; NULL: none */
 
+/* Disable and enable the installed hook for a limited time. The second returns 0, or -1 with a Python exception. */
+static inline void sp_hook_off(void)
+{
+	(sp_hook_used->suspend ? sp_hook_used->suspend : sp_hook_used->remove)();
+}
+
+static inline int sp_hook_on(void)
+{
+	return (sp_hook_used->resume ? sp_hook_used->resume : sp_hook_used->install)();
+}
+
 #endif

@@ -13,6 +13,7 @@ from typing import Any
 
 from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
 from spartito.experiments import family, losses
+from spartito.experiments.cost import error_per_call, with_error
 from spartito.experiments.description import launcher
 from spartito.experiments.reading import load, one_experiment, shown
 from spartito.report import mpitable
@@ -45,9 +46,14 @@ def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _files(directory: str) -> tuple[int, int]:
-    """The number of files and the disk space in bytes that they take. Space that was reserved but never used does not count."""
-    files = taken = 0
+# parts of an experiment by the name of their file or directory; other files are small
+PARTS = {"raw": "raw files", "merged": "merged file", "lod": "level-of-detail index", "source": "source files"}
+
+
+def _files(directory: str) -> tuple[int, dict[str, int]]:
+    """The number of all files, and the disk space in bytes that they take, by their name or directory in the experiment. Space
+    that was reserved but never used does not count."""
+    files, taken = 0, dict.fromkeys(PARTS, 0)
     for place, _, names in os.walk(directory):
         for file in names:
             try:
@@ -56,13 +62,15 @@ def _files(directory: str) -> tuple[int, int]:
                 continue  # a running program removed the file meanwhile
             if stat.S_ISREG(found.st_mode):
                 files += 1
-                taken += found.st_blocks * 512
+                part = os.path.relpath(os.path.join(place, file), directory).split(os.sep)[0]
+                taken[part] = taken.get(part, 0) + found.st_blocks * 512
     return files, taken
 
 
 def _size(info: dict[str, Any]) -> str:
     files, taken = _files(info["dir"])
-    return f"{size(taken)} in {plural(files, 'file')}; raw files {size(info['bytes'])}"
+    parts = [f"{what} {size(taken[part])}" for part, what in PARTS.items() if taken[part]]
+    return f"{size(sum(taken.values()))} in {plural(files, 'file')}; {', '.join(parts)}"
 
 
 def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, Any]) -> None:
@@ -91,6 +99,13 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         out.line(f"{what:<12}{name(text)}")
 
 
+def _cost(process: dict[str, Any]) -> str:
+    """The cost of recording a call, in ns."""
+    error = error_per_call(process)
+    value = f"{(process['cost_in'] + process['cost_out']) * 1e9:.0f}"
+    return with_error(value, None if error is None else f"{error * 1e9:.0f}") + " ns"
+
+
 def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
     """Writes the table of processes. The command of a child process is indented below that of its parent. A process that was not
     measured has no number."""
@@ -105,7 +120,7 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
         lasts = "" if stop is None else seconds(stop - p["begin"])
         if i is not None and p["end"] == "running" and p["host"] == os.uname().nodename:
             lasts = f"{seconds(max(time.time() - info['begin'] - p['begin'], 0.0))} so far"  # stop is that of the last event
-        cost = f"{(p['cost_in'] + p['cost_out']) * 1e9:.0f} ns" if i is not None else ""
+        cost = _cost(p) if i is not None else ""
         command = "(copy of its parent)" if p["forked"] else p["command"]
         rows.append(
             [
@@ -181,7 +196,8 @@ def main(values: dict[str, object], operands: list[str]) -> int:
         for p, rank in zip(info["processes"], family.ranks(info, directory)):
             p["job_rank"] = rank  # from MPI, or from the launcher if the program did not use MPI
         files, taken = _files(info["dir"])
-        found = {**info, "files": files, "files_bytes": taken, "launcher": known, "messages": messages}
+        found = {**info, "files": files, "files_bytes": sum(taken.values()), "launcher": known, "messages": messages}
+        found["bytes_of"] = {what: taken[part] for part, what in PARTS.items()}
         json.dump(found, sys.stdout, indent=1)
         sys.stdout.write("\n")
     else:

@@ -174,7 +174,9 @@ def costs(sides: Sequence[Side], compensated: bool) -> list[str]:
     if not any(taken for side in found for taken, _ in side):
         return []
     parts = []
-    for (who, _), side in zip(sides, found):
+    for (who, runs), side in zip(sides, found):
         taken, share = (sum(column) / len(side) for column in zip(*side))
-        parts.append(f"{seconds(taken)} ({100 * share:.1f} %) of {who}")
+        errors = [error for error in (cost.measuring_error(info) for _, info in runs) if error is not None]
+        error = seconds(sum(errors) / len(side)) if len(errors) == len(side) else None
+        parts.append(f"{cost.with_error(seconds(taken), error)} ({100 * share:.1f} %) of {who}")
     return [f"measuring took about {', '.join(parts)}, which {cost.cost_place(compensated)}"]

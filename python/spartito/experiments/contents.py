@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from spartito.base.text import count, plural, size
+
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
+
+EVENT_BYTES = 8  # of an event in the recorder's memory
 
 
 def is_recorded(info: dict[str, Any]) -> bool:
@@ -36,6 +40,27 @@ def without_calls(info: dict[str, Any]) -> bool:
 def split(info: dict[str, Any]) -> bool:
     """Whether times are split into running and waiting: measured, or estimated from the states of samples."""
     return any(m["source"] == "off_cpu" or m["name"] == "sampled_idle" for m in info["metrics"])
+
+
+def trace_sentences(info: dict[str, Any]) -> list[str]:
+    """The size of the trace, and the processes whose trace was larger than the memory for it; empty: there is no trace."""
+    if not info["traced"]:
+        return []
+    lines = [f"trace: {plural(info['events'], 'event')}; the raw files take {size(info['bytes'])} on disk"]
+    recorded = settings(info)
+    text = recorded.get("trace_memory", "")
+    if recorded.get("when_full") != "flush" or not (text.isascii() and text.isdigit()):
+        return lines  # a trace that stopped at the limit is reported as a loss
+    limit = int(text)
+    events = [0] * len(info["processes"])
+    for loc in info["locations"]:
+        events[loc["process"]] += loc["events"]
+    larger = [p["pid"] for p, n in zip(info["processes"], events) if n * EVENT_BYTES > limit]
+    if larger:
+        who = f"process {larger[0]}" if len(larger) == 1 else f"{count(len(larger))} processes"
+        largest = size(max(events) * EVENT_BYTES)
+        lines.append(f"the trace of {who} passed --trace-memory ({size(limit)}) and was written to disk: {largest} uncompressed")
+    return lines
 
 
 def known(rows: list[dict[str, Any]], info: dict[str, Any]) -> list[dict[str, Any]]:

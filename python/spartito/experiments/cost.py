@@ -16,13 +16,36 @@ def measuring_cost(info: dict[str, Any]) -> float:
     return float(sum(each[loc["process"]] * (loc["visits"] + loc["resumed"]) for loc in info["locations"]))
 
 
+def error_per_call(process: dict[str, Any]) -> float | None:
+    """The uncertainty of cost_in + cost_out in seconds; None: it was not recorded."""
+    text = process.get("meta", {}).get("cost_error", "")
+    return float(text) * 1e-12 if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def measuring_error(info: dict[str, Any]) -> float | None:
+    """The uncertainty of measuring_cost() in seconds: that of a call, for all calls. None: it is unknown for some of them."""
+    each = [error_per_call(p) for p in info["processes"]]
+    total = 0.0
+    for loc in info["locations"]:
+        calls, error = loc["visits"] + loc["resumed"], each[loc["process"]]
+        if calls and error is None:
+            return None
+        total += calls * (error or 0.0)
+    return total
+
+
+def with_error(value: str, error: str | None) -> str:
+    return value if error is None else f"{value} ± {error}"
+
+
 def cost_sentence(info: dict[str, Any]) -> str:
-    """The words "measuring took about 12 ms". The cost of recording allocations and waits is not known; if there are any, the text
+    """The words "measuring took about 12 ms ± 2 ms". The cost of recording allocations and waits is not known; if there are any, the text
     says so."""
     metrics = {metric["name"] for metric in info["metrics"]}
     beside = [what for what, metric in (("memory", "allocations"), ("waits", "waits")) if metric in metrics]
     of = f"measuring calls, without {' and '.join(beside)}," if beside else "measuring"
-    return f"{of} took about {seconds(measuring_cost(info))}"
+    error = measuring_error(info)
+    return f"{of} took about {with_error(seconds(measuring_cost(info)), None if error is None else seconds(error))}"
 
 
 def cost(info: dict[str, Any], compensated: bool) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from spartito.base.text import standard_output
 from spartito.experiments import losses, sampled
-from spartito.experiments.cost import measuring_cost
+from spartito.experiments.cost import measuring_cost, measuring_error
 from spartito.experiments.reading import load
 from spartito.options.kinds import Topic, Usage
 from spartito.options.reports import REPORTS
@@ -37,6 +37,7 @@ def _framed(report: Report, query: Query, found: dict[str, Any]) -> dict[str, An
         "compensated": query.given("compensate"),
         **found,
         "measuring_cost": measuring_cost(query.info),
+        "measuring_error": measuring_error(query.info),
         "notes": [*found.get("notes", ()), *sampled.notes(query.info), *losses.sentences(query.info)],
         "info": query.info,
     }

@@ -174,6 +174,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
         out.line(f"{cost_sentence(info)} of that ({percent(measuring_cost(info), total)} %)")
+    for line in contents.trace_sentences(info):
+        out.line(line)
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in reported:
             out.line(line, "yellow")

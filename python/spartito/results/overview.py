@@ -102,6 +102,7 @@ def describe(model: Model, info: dict[str, Any], directory: str, compensated: bo
         "metrics": {metric["name"]: metric["what"] for metric in info["metrics"]},
         "busy_time": sum(loc["busy"] for loc in info["locations"]),
         "measuring_cost": cost.measuring_cost(info),
+        "measuring_error": cost.measuring_error(info),
         "compensated": compensated,
         "complete": not losses.is_incomplete(info, directory, problem),
         "running": any(p["end"] == "running" for p in info["processes"]),

@@ -144,8 +144,9 @@ class Results:
         Keys: command (list of words), begin (datetime in UTC), duration (s, first event to last), python and spartito (versions),
         hosts (list), processes, threads, ranks (how many), recorded (list of the following: calls, samples, trace, lines, memory,
         waits, io, tasks, mpi, counters), metrics ({name: description}), busy_time (s in regions, all threads together),
-        measuring_cost (s that measuring calls took, all threads together), compensated (whether it is subtracted), complete
-        (False: something is damaged or was lost, see warnings), running (whether a process still ran).
+        measuring_cost (s that measuring calls took, all threads together), measuring_error (its uncertainty in s; None: unknown),
+        compensated (whether the cost is subtracted), complete (False: something is damaged or was lost, see warnings), running
+        (whether a process still ran).
 
         >>> spartito.load("run-1").info["recorded"]
         ['calls', 'lines', 'memory', 'waits']

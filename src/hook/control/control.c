@@ -172,17 +172,6 @@ static void meta(const struct sp_hook *h)
 	meta_settings();
 }
 
-/* Disable and enable the hook for a limited time. */
-static void hook_off(void)
-{
-	(sp_hook_used->suspend ? sp_hook_used->suspend : sp_hook_used->remove)();
-}
-
-static int hook_on(void)
-{
-	return (sp_hook_used->resume ? sp_hook_used->resume : sp_hook_used->install)();
-}
-
 /* Begins in the starting thread: first measures the cost of an event, which discards what the thread recorded, then
  * records the open frames. */
 static int begin_here(const struct sp_hook *h, bool booting)
@@ -212,7 +201,7 @@ static int begin_here(const struct sp_hook *h, bool booting)
 	if (t->booting)
 		sp_thread_events_hold(t);
 	if (!sp_process.instrumented)
-		hook_off();
+		sp_hook_off();
 	sp_control_beneath(sp_lines_install);
 	/* during the start-up the open frames began before the program; without functions its call tree contains only
 	 * user regions */
@@ -341,7 +330,7 @@ int sp_control_pause(void)
 	if (sp_self)
 		sp_hook_thread(NULL); /* handles the preceding pause if another thread ended it */
 	if (sp_process.instrumented)
-		hook_off();
+		sp_hook_off();
 	sp_lines_pause();
 	sp_process_pause();
 	return 0;
@@ -352,7 +341,7 @@ int sp_control_resume(void)
 	sp_process_forked();
 	if (sp_recording || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return 0;
-	if (sp_process.instrumented && hook_on())
+	if (sp_process.instrumented && sp_hook_on())
 		return -1;
 	sp_process_resume();
 	sp_hook_thread(NULL);
@@ -366,8 +355,8 @@ int sp_control_instrument(bool on)
 	    on == sp_process.instrumented)
 		return 0;
 	if (!on && sp_recording)
-		hook_off();
-	else if (on && sp_recording && hook_on())
+		sp_hook_off();
+	else if (on && sp_recording && sp_hook_on())
 		return -1;
 	sp_process.instrumented = on;
 	if (!on || !sp_recording)
@@ -422,9 +411,9 @@ void sp_control_beneath(void (*install)(void))
 {
 	const bool on = sp_hook_used && sp_process.instrumented && sp_recording && !sp_hook_used->suspend;
 	if (on)
-		hook_off();
+		sp_hook_off();
 	install();
-	if (on && hook_on()) {
+	if (on && sp_hook_on()) {
 		PyErr_Clear();
 		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
 	}
@@ -512,7 +501,7 @@ static bool boot_again(const char *dir)
 		return false; /* paused or stopped */
 	if (sp_names_init() == 0 && sp_hook_used->install() == 0) {
 		if (!sp_process.instrumented)
-			hook_off();
+			sp_hook_off();
 		sp_control_beneath(sp_lines_install);
 		if (sp_self)
 			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));

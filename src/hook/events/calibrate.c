@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Measures the cost of measuring with a loop of empty calls, without and with the hook.
  *
+ * Other programs change the speed of a processor by a factor of two, for milliseconds or for seconds. So several
+ * batches measure both loops directly after one another. The result is the median batch: a change of speed between two
+ * loops spoils one batch only. The other batches give the uncertainty.
+ *
+ * There is no measurement at the end. It would have to remove the hook while threads and handlers of the program may
+ * run, and to take back what the loop adds to the profile. sp_cost_shared() has measurements of other times.
+ *
  * In total a call costs (with - without) / calls more. A part of this cost is between the two timestamps of the
  * callee, in its own interval. This part is the mean recorded duration in the same round, minus what an empty call
  * takes between the timestamps without the hook: about half of its time. The rest of the cost is in the caller's
@@ -8,30 +15,43 @@
 #include "hook/calibrate.h"
 #include "hook/chain.h"
 #include "hook/hook.h"
+#include "hook/stacks.h"
 #include "hook/task.h"
+#include "record/definitions.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-/* Many short rounds: on a busy machine at least one of them is not interrupted. */
-enum { CALLS = 125, ROUNDS = 16 };
+/* Short rounds: on a busy machine at least one of a batch is not interrupted. If the hook cannot be removed between
+ * them, all rounds are one batch. */
+enum { CALLS = 125, BATCHES = 7, ROUNDS = 3, ROUNDS_AT_ONCE = 16 };
 
 /* The time of CALLS calls, in ticks. */
 struct round {
 	uint64_t all, inside; /* the recorded durations of `empty` */
 };
 
-static PyObject *loop;       /* owned; compiled code, during the calibration */
-static struct round without; /* all 0: it cannot be measured */
+/* The cost of one call, in ticks. */
+struct batch {
+	double in, out;
+};
+
+static PyObject *loop;     /* owned; compiled code, during the calibration */
+static struct round first; /* without the hook, before it is installed; all 0: it cannot be measured */
+static int n_rounds, n_batches;
 
 /* The latest result: a kernel of a notebook measures again and again, each time in the same way. */
 static struct known {
 	const struct sp_hook *hook;
 	bool traced;
-	uint64_t in_ps, out_ps;
+	struct sp_cost cost;
+	int64_t error_ps; /* -1: unknown */
 } known;
 
 static const char source[] = "def empty():\n"
@@ -58,8 +78,8 @@ static uint64_t recorded(const struct sp_thread *t)
 static struct round rounds(PyObject *globals, struct sp_thread *t)
 {
 	struct round best = {UINT64_MAX, 0};
-	uint64_t before = 0;
-	for (int i = 0; i < ROUNDS; i++) {
+	uint64_t before = t ? recorded(t) : 0;
+	for (int i = 0; i < n_rounds; i++) {
 		if (t && t->traced)
 			sp_thread_events_rewind(t);
 		uint64_t start = sp_ticks();
@@ -103,18 +123,39 @@ static bool is_known(const struct sp_hook *h)
 	return known.hook == h && known.traced == sp_process.settings.trace && !sp_process.n_sync;
 }
 
+/* Whether the hook may be disabled and enabled again: no other thread misses events, and the program has no profile
+ * function, which would be called less often. */
+static bool may_switch(void)
+{
+	const PyThreadState *ts = PyThreadState_Get();
+	return PyInterpreterState_ThreadHead(PyInterpreterState_Get()) == ts && !PyThreadState_Next((PyThreadState *)ts) &&
+	       !ts->c_profilefunc && !sp_chain_used();
+}
+
+static void set_cost(void)
+{
+	char error[32];
+	sp_process.header->cost_in_ps = known.cost.in_ps;
+	sp_process.header->cost_out_ps = known.cost.out_ps;
+	if (known.error_ps >= 0)
+		sp_define_meta("cost_error", error,
+		               (size_t)snprintf(error, sizeof error, "%" PRId64, known.error_ps));
+}
+
 void sp_calibrate_before(const struct sp_hook *h)
 {
 	Py_CLEAR(loop);
-	without = (struct round){0};
 	if (is_known(h)) {
-		sp_process.header->cost_in_ps = known.in_ps;
-		sp_process.header->cost_out_ps = known.out_ps;
+		set_cost();
 		return;
 	}
+	const bool switched = may_switch();
+	n_rounds = switched ? ROUNDS : ROUNDS_AT_ONCE;
+	n_batches = switched ? BATCHES : 1;
+	first = (struct round){0};
 	loop = Py_CompileString(source, "(calibration)", Py_file_input);
 	if (loop)
-		without = run(NULL);
+		first = run(NULL);
 }
 
 /* Whether the calibration's events fit into the current chunk, with which they are discarded. With a small memory
@@ -125,26 +166,89 @@ static bool fits(const struct sp_thread *t)
 	return (uint64_t)t->ev_end - t->loc.next >= words * sizeof(uint64_t);
 }
 
+static struct batch batch_of(struct round without, struct round with)
+{
+	const double pair = with.all > without.all ? (double)(with.all - without.all) / CALLS : 0;
+	const double in = (double)with.inside / CALLS - (double)without.all / CALLS / 2;
+	const double inside = in < 0 ? 0 : in > pair ? pair : in;
+	return (struct batch){inside, pair - inside};
+}
+
+/* Measures without the hook, and enables it again. Returns all 0 if it cannot be measured. */
+static struct round run_without(void)
+{
+	sp_hook_off();
+	struct round r = run(NULL);
+	SP_SAVE_EXCEPTION;
+	if (sp_hook_on()) {
+		PyErr_Clear();
+		r.all = 0;
+		sp_process_lost(SP_RAW_REASON_HOOK, 0, 0);
+	}
+	SP_RESTORE_EXCEPTION;
+	return r;
+}
+
+/* Returns the number of batches. */
+static int batches(struct batch *b, struct sp_thread *t)
+{
+	struct round without = first;
+	int n = 0;
+	while (without.all) {
+		const struct round with = run(t);
+		if (!with.all)
+			return 0;
+		b[n++] = batch_of(without, with);
+		if (n == n_batches)
+			return n;
+		without = run_without();
+	}
+	return 0;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct batch *x = a, *y = b;
+	const double d = x->in + x->out - y->in - y->out;
+	return (d > 0) - (d < 0);
+}
+
+static int64_t ps_of(struct sp_cost c)
+{
+	return (int64_t)(c.in_ps + c.out_ps);
+}
+
+/* The result is the median, or a lower one that another process found. The uncertainty is the largest difference
+ * between the result and the batches, without the lowest and the highest. ps: picoseconds in a tick. */
+static void conclude(struct batch *b, int n, double ps)
+{
+	struct sp_cost cost[BATCHES];
+	qsort(b, (size_t)n, sizeof *b, by_cost);
+	for (int i = 0; i < n; i++)
+		cost[i] = (struct sp_cost){(uint64_t)(b[i].in * ps), (uint64_t)(b[i].out * ps)};
+	known = (struct known){sp_hook_used, sp_process.settings.trace, cost[n / 2], -1};
+	if (n > 1) {
+		if (!sp_process.n_sync)
+			known.cost = sp_cost_shared(known.hook, known.traced, known.cost);
+		const int64_t low = ps_of(known.cost) - ps_of(cost[1]), high = ps_of(cost[n - 2]) - ps_of(known.cost);
+		known.error_ps = low > high ? low : high;
+	}
+	set_cost();
+}
+
 void sp_calibrate_after(struct sp_thread *t)
 {
+	struct batch all[BATCHES];
 	if (!loop)
 		return;
 	if (t->traced && !fits(t))
 		sp_thread_events_hold(t);
-	const struct round with = run(t);
-	if (with.all > without.all && without.all) {
-		double pair = (double)(with.all - without.all) / CALLS, empty = (double)without.all / CALLS / 2;
-		double in = (double)with.inside / CALLS - empty;
-		in = in < 0 ? 0 : in > pair ? pair : in;
-		sp_process_sync();
-		const struct sp_raw_header *h = sp_process.header;
-		double ticks = (double)(h->last.ticks - h->first.ticks);
-		double ps = ticks > 0 ? (double)(h->last.mono_ns - h->first.mono_ns) * 1000 / ticks : 0;
-		known = (struct known){sp_process.n_sync ? NULL : sp_hook_used, sp_process.settings.trace,
-		                       (uint64_t)(in * ps), (uint64_t)((pair - in) * ps)};
-		sp_process.header->cost_in_ps = known.in_ps;
-		sp_process.header->cost_out_ps = known.out_ps;
-	}
+	const int n = batches(all, t);
+	sp_process_sync();
+	const struct sp_raw_header *h = sp_process.header;
+	const double ticks = (double)(h->last.ticks - h->first.ticks);
+	if (n && ticks > 0)
+		conclude(all, n, (double)(h->last.mono_ns - h->first.mono_ns) * 1000 / ticks);
 	Py_CLEAR(loop);
 	sp_stack_clear(t, sp_ticks());
 	sp_thread_restart(t);

@@ -19,11 +19,12 @@ void sp_names_c_forked(void)
 	pthread_mutex_init(&c_lock, NULL);
 }
 
-/* A C function and its region. */
+/* A C function and its region: one entry for the type that defines a method, and one for each type that the method was
+ * called on. */
 struct c_entry {
 	const PyMethodDef *def; /* NULL: free */
 	const char *name;       /* definitions made at run time may replace each other at one address */
-	const void *owner;
+	const void *owner;      /* a type, or NULL */
 	uint32_t region;
 	uint64_t generation;
 };
@@ -55,10 +56,10 @@ static bool c_grow(void)
 }
 
 /* Defines a region named as in cProfile: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
-static uint32_t c_define(const PyMethodDef *def, const char *module, const char *type)
+static uint32_t c_define(const PyMethodDef *def, const char *module, const PyTypeObject *type)
 {
 	char *full = NULL;
-	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type)
+	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type->tp_name)
 	             : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
 	if (n < 0)
 		return 0;
@@ -70,18 +71,50 @@ static uint32_t c_define(const PyMethodDef *def, const char *module, const char 
 	return id;
 }
 
-static uint32_t c_region(const PyMethodDef *def, const char *module, const char *type, const void *owner)
+/* Returns the entry of a definition and a type, which may be new; NULL if there is no memory. Needs c_lock. */
+static struct c_entry *c_entry(const PyMethodDef *def, const void *owner)
+{
+	if (c_used * 2 >= c_size && !c_grow())
+		return NULL;
+	struct c_entry *e = c_find(def, owner);
+	if (!e->def) {
+		c_used++;
+		*e = (struct c_entry){.def = def, .owner = owner};
+	}
+	return e;
+}
+
+static bool c_is_valid(const struct c_entry *e)
+{
+	return e->name == e->def->ml_name && e->generation == sp_slot_ok;
+}
+
+/* Gives the region that was stored for a call on an object of this type. */
+static bool c_known(const PyMethodDef *def, const PyTypeObject *owner, uint32_t *region)
+{
+	pthread_mutex_lock(&c_lock);
+	const struct c_entry *e = c_size ? c_find(def, owner) : NULL;
+	const bool known = e && e->def && c_is_valid(e);
+	if (known)
+		*region = e->region;
+	pthread_mutex_unlock(&c_lock);
+	return known;
+}
+
+/* Returns the region of a function, and stores it for the type it was called on. All of these types share the region
+ * of the type that defines the method. */
+static uint32_t c_region(const PyMethodDef *def, const char *module, const PyTypeObject *type,
+                         const PyTypeObject *owner)
 {
 	uint32_t id = 0;
 	pthread_mutex_lock(&c_lock);
-	if (c_used * 2 < c_size || c_grow()) {
-		struct c_entry *e = c_find(def, owner);
-		if (!e->def)
-			c_used++;
-		if (!e->def || e->name != def->ml_name || e->generation != sp_slot_ok)
-			*e = (struct c_entry){def, def->ml_name, owner, c_define(def, module, type), sp_slot_ok};
+	struct c_entry *e = c_entry(def, type);
+	if (e && !c_is_valid(e))
+		*e = (struct c_entry){def, def->ml_name, type, c_define(def, module, type), sp_slot_ok};
+	if (e)
 		id = e->region;
-	}
+	if (e && owner != type && (e = c_entry(def, owner)))
+		*e = (struct c_entry){def, def->ml_name, owner, id, sp_slot_ok};
 	pthread_mutex_unlock(&c_lock);
 	return id;
 }
@@ -104,6 +137,19 @@ static inline bool c_identity(PyObject *callable, const PyMethodDef **def, const
 	return true;
 }
 
+/* Returns the definition of an entry of a type's dictionary: a method, class method, static method or __new__. */
+static const PyMethodDef *definition_of(PyObject *entry)
+{
+	const PyMethodDef *def = NULL;
+	if (Py_IS_TYPE(entry, &PyMethodDescr_Type) || Py_IS_TYPE(entry, &PyClassMethodDescr_Type))
+		return ((PyMethodDescrObject *)entry)->d_method;
+	PyObject *function = Py_IS_TYPE(entry, &PyStaticMethod_Type) ? PyObject_GetAttrString(entry, "__func__") : NULL;
+	if (PyCFunction_Check(function ? function : entry))
+		def = ((PyCFunctionObject *)(function ? function : entry))->m_ml;
+	Py_XDECREF(function);
+	return def;
+}
+
 /* Whether the type itself, not one that it inherits from, has this definition under its name. */
 static bool has_definition(PyTypeObject *type, const PyMethodDef *def)
 {
@@ -114,9 +160,7 @@ static bool has_definition(PyTypeObject *type, const PyMethodDef *def)
 	Py_XINCREF(dict);
 #endif
 	PyObject *found = dict ? PyDict_GetItemString(dict, def->ml_name) : NULL; /* borrowed */
-	const bool is_method =
-	    found && (Py_IS_TYPE(found, &PyMethodDescr_Type) || Py_IS_TYPE(found, &PyClassMethodDescr_Type));
-	const bool has = is_method && ((PyMethodDescrObject *)found)->d_method == def;
+	const bool has = found && definition_of(found) == def;
 	Py_XDECREF(dict);
 	return has;
 }
@@ -133,27 +177,30 @@ static const PyTypeObject *c_defined_by(PyTypeObject *type, const PyMethodDef *d
 	return NULL;
 }
 
-/* Returns the type of a bound method; a method bound to a class may belong to the class or to its metatype. */
-static const PyTypeObject *c_owner(PyObject *self, const PyMethodDef *def, const PyTypeObject *otherwise)
+/* Returns the type that defines a function bound to an object; NULL if no type does: C code made it for that object. A
+ * method bound to a class may belong to the class or to its metatype. */
+static const PyTypeObject *c_defining(PyObject *self, const PyMethodDef *def)
 {
+	SP_SAVE_EXCEPTION;
 	const PyTypeObject *found = PyType_Check(self) ? c_defined_by((PyTypeObject *)self, def) : NULL;
 	if (!found)
 		found = c_defined_by(Py_TYPE(self), def);
-	return found ? found : otherwise; /* METH_STATIC, or made at run time */
+	SP_RESTORE_EXCEPTION;
+	return found;
 }
 
 SP_COLD static uint32_t c_region_slow(PyObject *callable, const PyMethodDef *def, const PyTypeObject *owner)
 {
-	struct sp_python_text m = {"", 0, NULL};
-	if (PyCFunction_Check(callable) && !owner)
-		m = sp_python_text(((PyCFunctionObject *)callable)->m_module, "");
-	const PyTypeObject *type = owner;
-	if (PyCFunction_Check(callable) && owner) {
-		SP_SAVE_EXCEPTION;
-		type = c_owner(((PyCFunctionObject *)callable)->m_self, def, owner);
-		SP_RESTORE_EXCEPTION;
-	}
-	uint32_t id = c_region(def, m.p, type ? type->tp_name : NULL, owner);
+	uint32_t id;
+	if (c_known(def, owner, &id))
+		return id;
+	if (!PyCFunction_Check(callable))
+		return c_region(def, "", owner, owner);
+	const PyCFunctionObject *fn = (PyCFunctionObject *)callable;
+	if (owner)
+		return c_region(def, "", c_defining(fn->m_self, def), owner);
+	struct sp_python_text m = sp_python_text(fn->m_module, "");
+	id = c_region(def, m.p, NULL, NULL);
 	Py_XDECREF(m.owner);
 	return id;
 }
@@ -172,7 +219,7 @@ uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *
 	if (!c_identity(callable, &def, &owner))
 		return 0;
 	*key = (uint64_t)def | 2;
-	struct sp_c_cache *c = &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11) % SP_C_CACHE];
+	struct sp_c_cache *c = &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11 ^ (uint64_t)owner >> 6) % SP_C_CACHE];
 	if (SP_UNLIKELY(c->def != def || c->name != def->ml_name || c->owner != owner))
 		*c = (struct sp_c_cache){def, def->ml_name, owner, c_region_slow(callable, def, owner)};
 	return (uint32_t)c->region;

@@ -65,7 +65,7 @@ FORMATS = ["json", "pstats", "callgrind", "folded", "speedscope", "text"]
 
 def without_files(text):
     """The output of `info` without the number and size of files: the merged file is one of them."""
-    return re.sub(r'"files(_bytes)?": \d+,|^size .* in \d+ files; ', "", text, flags=re.M)
+    return re.sub(r'"files(_bytes)?": \d+,|"merged file": \d+,|^size .* in \d+ files; |, merged file [^,\n]*', "", text, flags=re.M)
 
 
 def outputs(path):

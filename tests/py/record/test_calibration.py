@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The cost of an event, which is measured at the start: its uncertainty, and what processes of a user share of it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from spartito._analyse import Model
+from spartito.experiments.cost import cost_sentence, error_per_call, measuring_cost, measuring_error
+
+PROGRAM = """
+import os, sys, threading
+import spartito
+
+done = threading.Event()
+if "thread" in sys.argv:
+    threading.Thread(target=done.wait).start()
+with spartito.measure("run"):
+    if "fork" in sys.argv and not os.fork():
+        os._exit(0)
+done.set()
+"""
+
+
+def measured(tmp_path, runtime="", *arguments):
+    """The processes of a run with this directory of the user's runtime files."""
+    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, *arguments]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, "XDG_RUNTIME_DIR": str(runtime)}, timeout=100, check=True)
+    info = Model(str(tmp_path / "run")).info()
+    subprocess.run(["rm", "-r", tmp_path / "run"], check=True)
+    return info["processes"]
+
+
+def costs(process):
+    """Picoseconds inside and outside of a call's interval."""
+    return [round(process[key] * 1e12) for key in ("cost_in", "cost_out")]
+
+
+@pytest.fixture
+def runtime(tmp_path):
+    path = tmp_path / "runtime"
+    path.mkdir(mode=0o700)
+    return path
+
+
+def stored(runtime):
+    (file,) = runtime.iterdir()
+    return file
+
+
+def test_the_lowest_cost_is_shared(tmp_path, runtime):
+    (process,) = measured(tmp_path, runtime)
+    file = stored(runtime)
+    assert list(map(int, file.read_text().split())) == costs(process) and sum(costs(process)) > 0
+    file.write_text("1000 2000\n")
+    (process,) = measured(tmp_path, runtime)
+    assert costs(process) == [1000, 2000] and file.read_text() == "1000 2000\n"
+    assert error_per_call(process) > 0  # this process measured more
+    file.write_text("5000000000 5000000000\n")
+    (process,) = measured(tmp_path, runtime)
+    assert 0 < sum(costs(process)) < 5e9 and list(map(int, file.read_text().split())) == costs(process)
+    assert stored(runtime) == file
+
+
+@pytest.mark.parametrize("text", ["", "1", "1 2", "1 2 3\n", "-1 2\n", "1 2\n" * 99, "99999999999 0\n"])
+def test_a_damaged_file_is_replaced(tmp_path, runtime, text):
+    measured(tmp_path, runtime)
+    stored(runtime).write_text(text)
+    (process,) = measured(tmp_path, runtime)
+    assert list(map(int, stored(runtime).read_text().split())) == costs(process) and sum(costs(process)) > 3
+
+
+def test_only_a_directory_of_the_user_alone_is_used(tmp_path, runtime):
+    measured(tmp_path, runtime)
+    file = stored(runtime)
+    file.write_text("1 2\n")
+    for prepare in (
+        lambda: runtime.chmod(0o750),
+        lambda: (runtime.chmod(0o700), file.rename(tmp_path / "else"), file.symlink_to(tmp_path / "else")),
+        lambda: (file.unlink(), file.mkdir()),
+    ):
+        prepare()
+        (process,) = measured(tmp_path, runtime)
+        assert sum(costs(process)) > 3
+    for nothing in ("", "runtime", tmp_path / "else", tmp_path / "missing"):
+        assert sum(costs(measured(tmp_path, nothing)[0])) > 3
+    assert (tmp_path / "else").read_text() == "1 2\n"
+
+
+def test_uncertainty(tmp_path, runtime):
+    for process in measured(tmp_path, "", "fork"):
+        assert error_per_call(process) >= 0
+    (process,) = measured(tmp_path, runtime, "thread")  # the hook cannot be removed while another thread runs: there is one batch
+    assert error_per_call(process) is None and sum(costs(process)) > 0 and not list(runtime.iterdir())
+
+
+def test_sentence():
+    process = {"cost_in": 2e-9, "cost_out": 1e-9, "meta": {"cost_error": "500"}}
+    threads = [{"process": 0, "visits": 4000, "resumed": 6000}, {"process": 1, "visits": 0, "resumed": 0}]
+    info = {"processes": [process, {**process, "meta": {}}], "locations": threads, "metrics": []}
+    assert measuring_cost(info) == pytest.approx(30e-6) and measuring_error(info) == pytest.approx(5e-6)
+    assert cost_sentence(info) == "measuring took about 30.00 µs ± 5.000 µs"
+    threads[1]["visits"] = 1
+    assert measuring_error(info) is None and cost_sentence(info) == "measuring took about 30.00 µs"
+    assert error_per_call({"meta": {"cost_error": "-1"}}) is error_per_call({"meta": {"cost_error": "²"}}) is None
