@@ -160,7 +160,7 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
         out.line(f"{cost_sentence(info)} of that ({percent(measuring_cost(info), total)} %)")
-    findings = topics.summary(model)
+    findings = topics.summary(model, without=("imports",))  # these have a line already
     for line in findings:
         out.line(line, "bold")
     for line in [*sentences(info), *of_ranks(directory)]:

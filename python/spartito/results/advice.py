@@ -31,7 +31,7 @@ FINDING = (
 
 
 def findings(model: Model, info: dict[str, Any], compensated: bool) -> Columns:
-    """The table of findings; empty: there are none."""
+    """The table of findings, which may be empty."""
     found, notes = topics.ranked(model, compensated)
     rows = []
     for finding in found:

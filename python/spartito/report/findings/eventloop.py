@@ -19,7 +19,7 @@ INNER = 0.5  # a callee with this share of the time of the step is shown as what
 
 def _delayed(tasks: list[dict[str, Any]], region: str) -> int:
     """The largest number of other tasks that a task of the coroutine `region` may have delayed: those that its thread ran in its
-    lifetime. Its creator is none of them, as it may wait for the task."""
+    lifetime. Its creator does not count, as it may wait for the task."""
     by_id = {task["id"]: task for task in tasks}
     lives: dict[int, tuple[list[float], list[float]]] = {}
     for task in tasks:

@@ -22,24 +22,25 @@ WAITING = (
     "concurrent.futures._base:Future.result", "concurrent.futures._base:wait", "subprocess:Popen.wait",
     "subprocess:Popen.communicate", "selectors:", "socket:", "ssl:",
 )  # fmt: skip
-WAITED = 0.1  # share of waits (run --waits) in the time of a call path from which it is no measure of work
+WAIT = "wait_time"  # metric of `run --waits`
 WORK = ("python", "user", "c", "native")  # kinds of regions that are work
 ROWS = 200  # call paths that are searched, those with the largest imbalance
 
 
-def _waits(row: dict[str, Any]) -> bool:
-    """Whether a row of Model.tree() is a function that waits for others."""
+def _waits(run: Run, row: dict[str, Any]) -> bool:
+    """Whether a row of Model.tree() is a function that waits for others, or a part of its time is recorded waits."""
     if row["kind"] in ("mpi", "off") or row["name"].startswith(WAITING):
         return True
-    waited = row.get("metrics", {}).get("wait_time", {}).get("incl", 0)
-    return bool(waited * 1e-9 > WAITED * row["incl"])
+    if WAIT not in run.metrics:
+        return False
+    return bool(row["metrics"][WAIT]["incl"] * 10.0 ** run.metrics[WAIT]["exponent"] > thresholds.WAITED * row["incl"])
 
 
 def _with_waits(run: Run) -> set[int]:
     """Call paths in which a thread waits, or a function below waits."""
     found = set()
     for row in run.paths:
-        if _waits(row):
+        if _waits(run, row):
             at = row
             while at is not None and at["path"] not in found:
                 found.add(at["path"])

@@ -18,6 +18,7 @@ def imports(run: Run) -> list[Finding]:
     evidence = [f"{plural(len(modules) - 1, 'module')}; imported by the program:"] if first else []
     evidence += [f"{name(m['module'])}: {seconds(m['incl'])} with the modules that it imports" for m in first]
     advice = "import modules that not every run needs in the functions that use them, or import less of a package"
-    title = f"imports took {seconds(modules[0]['incl'])}"
+    number = len(run.info["processes"])
+    title = f"imports took {seconds(modules[0]['incl'])}" + (f" in {plural(number, 'process')}" if number > 1 else "")
     row = {**first[0], "name": first[0]["module"]} if first else None
     return [Finding("imports", title, gain, evidence, advice, run.report("imports"), row)]

@@ -39,15 +39,16 @@ def _growth(run: Run, found: dict[str, Any], process: dict[str, Any], sites: lis
 
 def _usual(process: dict[str, Any]) -> tuple[float, float]:
     """The largest size of the heap, in bytes, that the process had for at least the share PEAK_TIME of its time, and the time in s
-    for which the heap was larger. A point holds until the next one."""
+    for which the heap was larger. A point holds until the next one. The size at the end of the program counts as lasting."""
     points = memorytable.points(process)
     end = process["ended"] if process["ended"] is not None else points[-1][0]
-    ends = [*(at for at, _, _ in points[1:]), max(end, points[-1][0])]
+    points = [point for point in points if point[0] <= end]
+    ends = [*(at for at, _, _ in points[1:]), end]
     lasting = sorted(((heap, until - at) for (at, heap, _), until in zip(points, ends)), reverse=True)
     least = thresholds.PEAK_TIME * (ends[-1] - points[0][0])
     above = 0.0
     for heap, time in lasting:
-        if above + time >= least:
+        if above + time >= least or heap <= points[-1][1]:
             return heap, above
         above += time
     return lasting[-1][0], above

@@ -23,6 +23,7 @@ OVERHEAD_FUNCTIONS = 3  # that the advice excludes: further ones have few calls
 # ---- imbalance
 IMBALANCE = 0.25  # (maximum / mean - 1): below, workers with equal work differ as much when the machine is busy
 MIN_WORKERS = 2  # that ran the call path
+WAITED = 0.1  # share of recorded waits in the time of a call path: with more, the time does not measure work
 
 # ---- file I/O
 IO_CALLS = 1_000  # reads or writes of one call path: fewer are the normal use of files

@@ -22,7 +22,9 @@ def _topics(run: Run) -> list[Callable[[Run], list[Finding]]]:
     found: list[Callable[[Run], list[Finding]]] = [calls.small_functions, calls.overhead, imports.imports]
     if "args" in contents.settings(info).get("label", "").split(","):
         found.append(calls.same_arguments)
-    if len(info["locations"]) > 1:
+    ranks = sum(p["rank"] is not None for p in info["processes"])
+    # without recorded waits, a thread that waits for the network or a lock would count as one that works; of ranks, MPI is known
+    if ranks > 1 or (len(info["locations"]) > 1 and "wait_time" in run.metrics):
         from spartito.report.findings import imbalance
 
         found.append(imbalance.uneven)
@@ -70,7 +72,7 @@ def ranked(model: Model, compensated: bool, limit: int = thresholds.MAX_FINDINGS
     return found[: limit or None], notes
 
 
-def summary(model: Model, compensated: bool = False) -> list[str]:
-    """A line for each of the first findings, for the summary of a run and for notebooks."""
-    found, _ = ranked(model, compensated, thresholds.IN_SUMMARY)
-    return [f"finding: {finding.title} (a change saves at most {finding.gain})" for finding in found]
+def summary(model: Model, compensated: bool = False, without: tuple[str, ...] = ()) -> list[str]:
+    """A line for each of the first findings, for the summary of a run and for notebooks. without: topics that are left out."""
+    found = [finding for finding in ranked(model, compensated, 0)[0] if finding.topic not in without]
+    return [f"finding: {finding.title} (a change saves at most {finding.gain})" for finding in found[: thresholds.IN_SUMMARY]]
