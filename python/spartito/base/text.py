@@ -64,15 +64,20 @@ def size(value: int) -> str:
     return f"{number:.1f} TiB"
 
 
+def quoted(word: str) -> str:
+    """A word of a shell command. shlex.quote() would import re."""
+    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in word)
+    return word if plain and word else "'" + word.replace("'", "'\"'\"'") + "'"
+
+
 def as_argument(directory: str) -> str:
-    """A directory as a word of a shell command, relative to the current directory if it is below. shlex.quote() would import re."""
+    """A directory as a word of a shell command, relative to the current directory if it is below."""
     try:
         relative = os.path.relpath(directory)
         path = directory if relative.startswith("..") else relative
     except (OSError, ValueError):
         path = directory
-    plain = all(c.isascii() and (c.isalnum() or c in "@%+=:,./-_") for c in path)
-    return path if plain and path else "'" + path.replace("'", "'\"'\"'") + "'"
+    return quoted(path)
 
 
 def percent(part: float, whole: float) -> str:

@@ -173,7 +173,8 @@ class Result:
 
     def to_dataframe(self, of: str = "regions") -> DataFrame:
         """A table of spartito.load() as a pandas DataFrame. of: "regions", "call_paths", "lines", "waits", "memory", "heap",
-        "messages", "locations" or "processes". docs/python-api.md lists the columns; .attrs["units"] of the table has their units.
+        "messages", "findings", "locations" or "processes". docs/python-api.md lists the columns; .attrs["units"] of the table has
+        their units.
         ImportError: pandas is not installed."""
         try:
             table = Results._of(self._experiment.model, self.directory, self.compensated).as_dict(of)

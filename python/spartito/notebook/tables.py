@@ -11,6 +11,7 @@ from html import escape
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, size
 from spartito.experiments import contents, sampled
 from spartito.report import calltable, locktable, memorytable
+from spartito.report.findings import topics
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def headline(facts: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=2)
 def written(experiment: Experiment) -> Kept:
-    """The functions with the most exclusive time, then samples, memory and waits of threads, as far as recorded."""
+    """The functions with the most exclusive time, then samples, memory and waits of threads, as far as recorded; findings."""
     out, model, facts = Kept(), experiment.model, experiment.facts()
     info = model.info()
     rows = [row for row in model.flat(limit=TOP) if row["visits"] or row["incl"]]  # the other rows have only memory
@@ -105,6 +106,8 @@ def written(experiment: Experiment) -> Kept:
         out.line()
         locktable.write(out, model.locks(), info, TOP)
         out.line()
+    for line in topics.summary(model, experiment.compensated):
+        out.line(line)
     return out
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The summary that `spartito run` prints at the end: the functions with the most time, the load balance and the next command."""
+"""The summary that `spartito run` prints at the end: the functions with the most time, the load balance, findings and the next
+command."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from spartito.experiments import contents, sampled
 from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
+from spartito.report.findings import topics
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
@@ -176,9 +178,12 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.line(f"{cost_sentence(info)} of that ({percent(measuring_cost(info), total)} %)")
     for line in contents.trace_sentences(info):
         out.line(line)
+    findings = topics.summary(model, without=("imports",))  # these have a line already
+    for line in findings:
+        out.line(line, "bold")
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in reported:
             out.line(line, "yellow")
-    view = "lines" if lines else "memory" if memory else "waits" if waits else "tree"
+    view = "lines" if lines else "findings" if findings else "memory" if memory else "waits" if waits else "tree"
     out.line(f"next: {next_command(directory, info, view)}", "bold")
     sys.stderr.flush()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from spartito.report.balance import Balance
 from spartito.report.callers import Callers
 from spartito.report.criticalpath import CriticalPath
+from spartito.report.findings.report import Findings
 from spartito.report.flat import Flat
 from spartito.report.imports import Imports
 from spartito.report.iotable import FileIO
@@ -22,6 +23,7 @@ REPORTS: tuple[Report, ...] = (
     Flat(),
     Tree(),
     Callers(),
+    Findings(),
     Imports(),
     Lines(),
     Memory(),

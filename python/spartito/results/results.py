@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.results.columns import Columns
 
-TABLES = ("regions", "call_paths", "lines", "waits", "memory", "heap", "messages", "locations", "processes")
+TABLES = ("regions", "call_paths", "lines", "waits", "memory", "heap", "messages", "findings", "locations", "processes")
 
 
 def _table(name: str) -> Callable[..., Columns]:
     """The function that makes a table. ValueError: there is no such table."""
-    from spartito.results import allocations, calls, overview, waiting
+    from spartito.results import advice, allocations, calls, overview, waiting
 
     if name not in TABLES:
         raise ValueError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
-    for module in (calls, waiting, allocations, overview):
+    for module in (calls, waiting, allocations, advice, overview):
         if made := getattr(module, name, None):
             return made  # type: ignore[no-any-return]
     raise AssertionError(name)
@@ -55,9 +55,9 @@ class Results:
     directory. compensate: subtract the cost of measuring from the times. Errors are those of spartito.load().
 
     Members: .directory, .info, .warnings, .notes, .model. Tables: regions(), call_paths(), lines(), waits(), memory(), heap(),
-    messages(), locations(), processes(); as_dict() returns each of them without pandas. All times are in seconds, sizes in
-    bytes. table.attrs["units"] is a dictionary of the units of columns, table.attrs["notes"] a list of sentences about what the
-    numbers of this table lack. A table of what was not recorded raises spartito.analysis.Error.
+    messages(), findings(), locations(), processes(); as_dict() returns each of them without pandas. All times are in seconds,
+    sizes in bytes. table.attrs["units"] is a dictionary of the units of columns, table.attrs["notes"] a list of sentences about
+    what the numbers of this table lack. A table of what was not recorded raises spartito.analysis.Error.
 
         >>> import spartito, tempfile
         >>> spartito.stop()
@@ -208,6 +208,8 @@ class Results:
             if not 0 <= index < n:
                 raise ValueError(f"{self.directory}: there is no {what} {index}; there are {n}, from 0 on")
             chosen[what] = index
+        if table == "findings":
+            chosen["compensated"] = self._compensated
         try:
             made = make(self._model, info, **chosen)
         except Refused as e:
@@ -304,6 +306,18 @@ class Results:
         8
         """
         return self.as_dict("messages").to_pandas()
+
+    def findings(self) -> DataFrame:
+        """A row for each finding of `spartito report findings`, the largest share first.
+
+        Columns: topic, title, saved_time (s), saved_bytes (B) (at most; one of the two is missing), share (of `of`, 0 to 1), of,
+        region, file, line, call_path, evidence (a list of sentences), advice, command (that shows more).
+        ImportError: pandas is not installed.
+
+        >>> spartito.load("run-1").findings().columns.tolist()[:3]
+        ['topic', 'title', 'saved_time']
+        """
+        return self.as_dict("findings").to_pandas()
 
     def locations(self) -> DataFrame:
         """A row for each location: a thread of a process. The number of a row is the location of other tables.

@@ -7,6 +7,8 @@ import json
 
 import pytest
 from commandline import run
+from spartito.analysis import Model
+from spartito.report.findings import topics
 from spartito.results.results import Results
 
 from mpi import mpi  # noqa: F401
@@ -151,6 +153,8 @@ def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
     late = [i for i, kind in enumerate(table["kind"]) if kind == "Late Receiver"]
     assert sum(table["time"][i] for i in late) == pytest.approx(found.metrics["mpi_latereceiver"]["time"])
     assert {(table["waiter"][i], table["region"][i]) for i in late} >= {("rank", "MPI_Ssend")}
+    (sent_late,) = [f for f in topics.ranked(Model(str(found.directory)), False, 0)[0] if f.topic == "late-sender"]
+    assert sent_late.gain.amount == found.metrics["mpi_latesender"]["time"] and sent_late.function.startswith("MPI_")
     path = json.loads(found.ask("critical-path", "--json").stdout)
     times = {r["name"]: r["time"] for r in path["regions"]}
     assert times["__main__:first"] >= 0.29 and times["__main__:second"] >= 0.29 and path["jumps"] >= 1
@@ -174,6 +178,7 @@ def test_collectives(spartito, mpi):  # noqa: F811
     first = min(found.until("reduce", 0, other) for other in range(1, ranks))
     assert found.waited("mpi_earlyreduce", "reduce", 0) == pytest.approx(first, abs=NEAR)
     assert not any(found.waited("mpi_earlyreduce", "reduce", rank) for rank in range(1, ranks))
+    assert "late-sender" not in {f.topic for f in topics.ranked(Model(str(found.directory)), False, 0)[0]}
 
 
 # rank 1 receives three of five messages and is killed; rank 0 waits for an answer until it is killed, too

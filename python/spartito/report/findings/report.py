@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`spartito report findings`: what costs most and can be changed, with evidence and what to try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spartito.base.text import Output, shortened
+from spartito.report.findings import thresholds, topics
+from spartito.report.protocol import Query, Report
+
+
+class Findings(Report):
+    name = "findings"
+
+    def gather(self, query: Query) -> dict[str, Any]:
+        limit = query.number("limit", thresholds.MAX_FINDINGS)
+        found, notes = topics.ranked(query.model, query.given("compensate"), limit)
+        return {"rows": [finding.as_dict() | {"gain": str(finding.gain)} for finding in found], "notes": notes}
+
+    def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
+        for number, row in enumerate(found["rows"], 1):
+            out.line(f"{number}. {row['title']}", "bold")
+            out.line(f"   saves at most: {row['gain']}")
+            for text in row["evidence"]:
+                out.line(f"   {text}")
+            if row["path"]:
+                out.line(f"   call path: {shortened(row['path'])}")
+            out.line(f"   try: {row['advice']}")
+            out.line(f"   more: {row['command']}")
+            out.line()
+        if not found["rows"]:
+            out.line("no finding: nothing of what can be found in the recorded data has a large part of the run")
+        for note in found["notes"]:
+            out.line(note)

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings: for each topic a program that has the finding, and one, or another part of it, that has not. Thresholds of time are
+lowered, as the programs are short and the machine may be busy; what a topic finds does not depend on them."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+import spartito
+from commandline import run
+from conftest import ROOT
+from spartito._analyse import Model
+from spartito.report.findings import thresholds, topics
+
+CALLS = """
+def small(x):
+    return x + 1
+def seldom(x):
+    return x + 1
+def large(n):
+    return sum(range(n))
+def inner(x):
+    return seldom(x)
+def loop():
+    for i in range(300_000): small(i)
+    for i in range(60_000): inner(i)
+    for i in range(100): large(1000)
+loop()
+"""
+REPEATED = """
+class C: pass
+def same(n, text): return sum(range(n))
+def different(n): return sum(range(n))
+def of_object(c): return sum(range(3000))
+for i in range(300):
+    same(3000, "a")
+    different(3000 + i)
+    of_object(C())
+"""
+IMPORTS = "import heavy\n"
+EVENTLOOP = """
+import asyncio, time
+def compute(): time.sleep(0.15)
+async def block():
+    await asyncio.sleep(0.001)
+    compute()
+async def other():
+    for _ in range(20): await asyncio.sleep(0.005)
+async def alone():
+    time.sleep(0.15)
+async def main(): await asyncio.gather(block(), other(), other())
+asyncio.run(main())
+asyncio.run(alone())
+"""
+WAITS = """
+import threading, time
+busy, free, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
+def critical():
+    with busy: time.sleep(0.02)
+def spin():
+    x = 0
+    for i in range(400_000): x += i
+def work():
+    both.wait()
+    for _ in range(10): critical()
+    with free: pass
+    both.wait()
+    spin()
+threads = [threading.Thread(target=work) for _ in range(2)]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+POOL = """
+import multiprocessing
+def work(n): return sum(range(n * 500_000))
+def early(n): return sum(range(n * 500_000))
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    with context.Pool(2) as pool:
+        pool.map(work, [1, 9], chunksize=1)
+    for n in (1, 9):  # one after the other: their times are no imbalance
+        process = context.Process(target=early, args=(n,))
+        process.start()
+        process.join()
+"""
+EXCHANGE = """
+import multiprocessing, pickle
+DATA = [(i, str(i)) for i in range(20_000)]
+def receive(connection):
+    for _ in range(10): connection.recv()
+def save():
+    for _ in range(10): pickle.dumps(DATA)
+if __name__ == "__main__":
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=receive, args=(theirs,))
+    process.start()
+    for _ in range(10): ours.send(DATA)
+    save()
+    process.join()
+"""
+CHILD = """
+import subprocess, sys
+for _ in range(2): subprocess.run([sys.executable, "-c", "import time; time.sleep(0.3)"])
+"""
+CHILDREN = """
+import subprocess, sys
+command = [sys.executable, "-c", "import time; input(); time.sleep(0.2)"]
+both = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(2)]
+for p in both: p.stdin.close()
+for p in both: p.wait()
+"""
+SMALL_IO = """
+import os, tempfile
+def small(fd):
+    for _ in range(20_000): os.write(fd, b"0123456789")
+def large(fd):
+    for _ in range(2_000): os.write(fd, b"0123456789" * 1_000)
+file = tempfile.TemporaryFile()
+small(file.fileno())
+large(file.fileno())
+"""
+MEMORY = """
+import time
+kept, released = [], []
+def grow(n):
+    for _ in range(n):
+        kept.append(bytearray(200_000))
+        released.append(bytearray(200_000))
+        time.sleep(0.01)
+grow(60)
+released.clear()
+"""
+PROGRAMS = {
+    "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
+    "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls",)), "child": (CHILD, ()),
+    "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    place = tmp_path_factory.mktemp("findings")
+    (place / "heavy.py").write_text("import time\ntime.sleep(0.3)\n")
+    running = []
+    for name, (text, options) in PROGRAMS.items():
+        (place / f"{name}_program.py").write_text(text)
+        command = [sys.executable, "-m", "spartito", "run", *options, "-o", name, "--", sys.executable, f"{name}_program.py"]
+        running.append((name, subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)))
+        if len(running) % 2 == 0:  # two at a time
+            running[-2][1].wait(100)
+    summaries = {}
+    for name, process in running:
+        summaries[name] = process.communicate(timeout=100)[1]
+        assert process.returncode == 0, summaries[name]
+    return place, summaries
+
+
+@pytest.fixture
+def found(made, monkeypatch):
+    """found(name, share): {topic: [finding]} of an experiment. share: the least one."""
+
+    def search(name, share=0.01, model=None):
+        monkeypatch.setattr(thresholds, "SHARE", share)
+        monkeypatch.setattr(thresholds, "SECONDS", 0.0005)
+        findings, notes = topics.ranked(model or Model(str(made[0] / name)), False, 0)
+        assert not notes
+        by_topic = {}
+        for finding in findings:
+            assert finding.gain.share > 0 and finding.evidence and finding.advice and finding.command.startswith("spartito report ")
+            by_topic.setdefault(finding.topic, []).append(finding)
+        return by_topic
+
+    return search
+
+
+class Changed:
+    """A model with other answers of one method."""
+
+    def __init__(self, model, **answers):
+        self.model, self.answers = model, answers
+
+    def __getattr__(self, name):
+        if name in self.answers:
+            return lambda **keywords: self.answers[name]
+        return getattr(self.model, name)
+
+
+def test_a_small_function_called_from_one_loop(found):
+    findings = found("calls")
+    by_name = {f.function: f for f in findings.pop("small-function")}
+    small = by_name.pop("__main__:small")
+    assert set(by_name) <= {"__main__:inner"}  # each call of inner() calls seldom() once
+    assert (small.function, small.line, small.path[-2:]) == ("__main__:small", 2, ["__main__:loop", "__main__:small"])
+    assert "is called 300,000 times from __main__:loop" in small.title
+    assert set(findings) <= {"overhead"}
+
+
+def test_equal_arguments(found):
+    findings = found("repeated")
+    assert [f.function for f in findings["same-arguments"]] == ["__main__:same(n=3000, text='a')"]
+    assert "same-arguments" not in found("calls")
+
+
+def test_imports(found):
+    (imports,) = found("imports")["imports"]
+    assert imports.function == "heavy" and imports.gain.amount >= 0.3 and "imports" not in found("calls")
+
+
+def test_overhead_that_distorts_names_what_to_exclude(made, found, spartito, tmp_path):
+    model = Model(str(made[0] / "calls"))
+    info = model.info()
+    busy, visits = sum(loc["busy"] for loc in info["locations"]), sum(loc["visits"] for loc in info["locations"])
+    process = {**info["processes"][0], "cost_in": 0.1 * busy / visits, "cost_out": 0.1 * busy / visits}
+    (overhead,) = found("calls", model=Changed(model, info={**info, "processes": [process]}))["overhead"]
+    assert overhead.gain.share == pytest.approx(0.2)
+    options = overhead.advice.partition("spartito run ")[2].split()[:-1]
+    assert options[:2] == ["--exclude", "__main__:small"]
+    command = [*spartito, "run", "-q", *options, "-o", tmp_path / "x", "--", sys.executable, made[0] / "calls_program.py"]
+    subprocess.run(command, check=True)
+    assert not [row for row in Model(str(tmp_path / "x")).flat() if row["name"] in options]
+    process.update(cost_in=0.0, cost_out=0.0)
+    assert "overhead" not in found("calls", model=Changed(model, info={**info, "processes": [process]}))
+
+
+def test_uneven_work(made, found, tmp_path):
+    (uneven,) = found("pool")["imbalance"]
+    assert uneven.function == "__main__:work" and "2 processes" in uneven.title
+    assert "imbalance" not in found("exchange")  # the work of processes is known with --waits only
+    (tmp_path / "raw").mkdir()
+    for rank in range(4):  # ranks with equal times
+        shutil.copy(ROOT / f"tests/old-raw/v3-mpi-{rank}.raw", tmp_path / "raw")
+    model = Model(str(tmp_path))
+    assert len(model.balance(by="path", time="incl")["rows"]) > 3 and not found("", 0.0, model)
+
+
+def test_contention_for_a_lock_and_the_gil(made, found):
+    findings = found("waits")
+    (lock,) = findings["lock"]
+    assert "Lock made at " in lock.title and "waits_program.py:3" in lock.title and lock.path[-1] == "__main__:critical"
+    waits = [w for w in Model(str(made[0] / "waits")).locks()["waits"] if w["kind"] == "lock" and "__main__:critical" in w["stack"]]
+    assert lock.gain.amount == pytest.approx(sum(w["time"] for w in waits))
+    (gil,) = findings["gil"]
+    assert gil.gain.amount >= sum(w["time"] for w in Model(str(made[0] / "waits")).locks()["waits"] if w["kind"] == "gil") * 0.99
+    assert not {"lock", "gil"} & set(found("eventloop"))
+
+
+def test_small_writes(found):
+    (small,) = found("smallio")["small-io"]
+    assert small.function == "__main__:small" and "writes 10 B at a time, 20,000 times" in small.title
+
+
+def test_memory_that_grows(made, found):
+    findings = found("memory")
+    (growth,) = findings["memory-growth"]
+    assert (growth.function, growth.line) == ("__main__:grow", 6) and growth.gain.unit == "B"
+    assert 60 * 200_000 <= growth.gain.amount < 61 * 200_000 and "memory-growth" not in found("calls")
+
+
+def test_a_peak_that_lasts_for_a_short_time(made, found):
+    model = Model(str(made[0] / "memory"))
+    memory = model.memory()
+    process = memory["processes"][0]
+    process.update(peak_bytes=100 << 20, ended=10.0, resident_peak_time=None)
+    cases = ((5.0, 5.4, 80 << 20), (5.0, 5.6, None), (9.8, 10.1, None))  # 4 % and 6 % of the time; not released
+    for since, until, expected in cases:
+        process["peak_time"] = since
+        process["series"] = [(0.0, 20 << 20, 1, 0), (since, 100 << 20, 1, 0), (until, 20 << 20, 1, 0)]
+        peaks = found("memory", model=Changed(model, memory=memory)).get("memory-peak", [])
+        assert [peak.gain.amount for peak in peaks] == ([expected] if expected else [])
+
+
+def test_pickling_for_another_process(found):
+    (pickling,) = found("exchange")["serialization"]
+    assert " in 20 calls" in pickling.title  # 10 by send(), 10 by recv(), and not the 10 by save()
+    assert pickling.function in ("multiprocessing.reduction:ForkingPickler.dumps", "_pickle:<built-in method _pickle.loads>")
+
+
+def test_children_one_at_a_time(found):
+    (waited,) = found("child")["child-process"]
+    assert waited.gain.amount >= 0.6 and "for 2 child processes, one at a time" in waited.title
+    assert "child-process" not in found("children")
+
+
+def test_a_trace_too_large_for_a_remark_is_noted(made):
+    model = Model(str(made[0] / "calls"))
+    info = {**model.info(), "worlds": [1], "traced": True, "events": 1 << 40}
+    assert topics.ranked(Changed(model, info=info), False)[1] == [
+        "late senders: the trace has more than 2,000,000 events; spartito report waits searches it"
+    ]
+
+
+def test_a_step_that_blocks_the_event_loop(found):
+    (blocking,) = found("eventloop")["event-loop"]
+    assert blocking.title.startswith("__main__:block blocked its event loop for up to ")
+    assert blocking.function == "__main__:compute" and "2 other tasks" in blocking.evidence[1]
+
+
+def test_report_summary_and_table(made, spartito):
+    place, summaries = made
+    done = run(spartito, "report", "findings", "--json", place / "child")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["share"] for row in rows] == sorted((row["share"] for row in rows), reverse=True)
+    first = rows[0]
+    assert (first["topic"], first["unit"], first["of"]) == ("child-process", "s", "the run")
+    lines = run(spartito, "report", "findings", "child", cwd=place).stdout.splitlines()
+    assert lines[0] == f"1. {first['title']}" and f"   try: {first['advice']}" in lines
+    (more,) = [line[9:] for line in lines if line.startswith("   more: ")][:1]
+    assert more == "spartito report callers --match subprocess:Popen.communicate child"
+    assert run(spartito, *more.split()[1:], cwd=place).returncode == 0
+    assert f"finding: {first['title']} (a change saves at most " in summaries["child"]
+    assert summaries["child"].endswith("next: spartito report findings child\n")
+    table = spartito_load(place / "child")
+    assert table["title"] == [row["title"] for row in rows] and table["saved_time"][0] == first["saving"]
+    assert run(spartito, "report", "findings", "--limit", "1", place / "child").stdout.count("   try: ") == 1
+
+
+def test_nothing_to_find(made, spartito, tmp_path):
+    (tmp_path / "x.py").write_text("pass\n")
+    subprocess.run([*spartito, "run", "-q", "-o", "x", "--", sys.executable, "x.py"], cwd=tmp_path, check=True)
+    done = run(spartito, "report", "findings", tmp_path / "x")
+    assert done.stdout.startswith("no finding: ")
+    assert spartito_load(tmp_path / "x")["title"] == []
+
+
+def spartito_load(directory):
+    return spartito.load(directory).as_dict("findings")
