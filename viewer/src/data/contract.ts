@@ -705,7 +705,7 @@ export interface Metric {
   exclusive: boolean;
   /** a height that was reached, not a count */
   level: boolean;
-  /** what counted it: rusage, papi, perf, bytes, wait, sample, memory */
+  /** what counted it: rusage, papi, perf, bytes, wait, sample, memory, off_cpu */
   source: string;
   /** of the whole run, as it was counted */
   total: number;

@@ -48,7 +48,7 @@ export class Weight {
   }
   /** The words for values without and with those of callees. */
   get self(): string {
-    return `self ${this.name}`;
+    return this.metric?.source === "off_cpu" ? `${this.name} time` : `self ${this.name}`;
   }
   get total(): string {
     return `total ${this.name}`;
@@ -106,4 +106,10 @@ function first(facts: Facts): Metric | undefined {
 export function chosenMetric(facts: Facts | undefined, selection: Selection): Metric | undefined {
   const metric = facts && (facts.metrics.find((one) => one.name === selection.metric) ?? first(facts));
   return facts && metric && !without(facts, selection, metric) ? metric : undefined;
+}
+
+/** The metric of the time in which threads ran, if it was measured and is known for the selection. */
+export function runningMetric(facts: Facts, selection: Selection): Metric | undefined {
+  const metric = facts.metrics.find(({ name, source, total }) => source === "off_cpu" && name === "running" && total);
+  return metric && !without(facts, selection, metric) ? metric : undefined;
 }

@@ -9,7 +9,7 @@ import { inModule, useHighlighted } from "../state/highlighted";
 import { Bars } from "../parts/Bars";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
-import { type Weight, chosenMetric, weightOf } from "../data/weight";
+import { type Weight, chosenMetric, runningMetric, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
 const ROWS = 12; // maximum of functions and packages; the table has all
@@ -145,11 +145,13 @@ function Listed({ remarks }: { remarks: string[] }) {
 
 function Summary() {
   const facts = useFacts();
-  const flat = useAnswer("flat", range(useSelection()), asFlat);
+  const selection = useSelection();
+  const flat = useAnswer("flat", range(selection), asFlat);
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
-  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // time, unless only metrics were recorded
+  // running time; time if it is not known; a metric if nothing has times
+  const weight = weightOf(runningMetric(facts, selection) ?? chosenMetric(facts, { view: "summary" }));
   const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
   const rows = useMemo(
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
