@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A catalogue of products: a line each, with a name and a price. search() finds those whose name contains all words."""
 
+import re
+import unicodedata
+
+WORD = re.compile(r"\w+")
+
 
 def read(lines):
     products = []
@@ -11,7 +16,7 @@ def read(lines):
 
 
 def words(text):
-    return set(text.lower().replace("-", " ").split())
+    return frozenset(WORD.findall(unicodedata.normalize("NFKD", text).casefold()))
 
 
 def search(products, query):

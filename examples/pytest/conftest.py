@@ -4,12 +4,12 @@ import itertools
 import pytest
 from catalogue import read
 
-COLOURS = "red green blue grey white black brown orange".split()
-THINGS = "lamp chair table shelf carpet curtain mirror clock vase basket".split()
+COLOURS = ("red", "green", "blue", "grey", "white", "black", "brown", "orange")
+THINGS = ("lamp", "chair", "table", "shelf", "carpet", "curtain", "mirror", "clock", "vase", "basket")
 
 
 @pytest.fixture
 def products():
-    """20,000 products."""
-    names = itertools.product(range(250), COLOURS, THINGS)
+    """12,000 products."""
+    names = itertools.product(range(150), COLOURS, THINGS)
     return read(f"{colour} {thing} No-{n};{n + len(thing)}" for n, colour, thing in names)

@@ -89,7 +89,7 @@ class Recorder:
         return self.started if self._wanted and self.is_active() else 0
 
     def _give_way(self) -> None:
-        """A test starts a measurement of its own."""
+        """A test starts its own measurement."""
         if self.is_active():
             _measure.stop()
 

@@ -54,7 +54,7 @@ class Worker:
 class Main:
     """The hooks of a process that shows the results: that of the tests, or the controller of pytest-xdist.
 
-    directory: of the experiment; "": there is none. problems: sentences about what is not measured."""
+    directory: of the experiment; "": no experiment. problems: sentences about what is not measured."""
 
     def __init__(self, config: Config) -> None:
         self.config = config

@@ -22,7 +22,7 @@ def _below(rows: list[dict[str, Any]], match: str) -> list[dict[str, Any]]:
     from spartito._analyse import name_matches
 
     found: list[dict[str, Any]] = []
-    top = -1  # depth of the matching path above the current row; -1: there is none
+    top = -1  # depth of the matching path above the current row; -1: no path above matches
     for row in rows:
         if top < 0 or row["depth"] <= top:
             top = row["depth"] if name_matches(match, row["name"], row["module"], row["file"]) else -1
