@@ -4,6 +4,9 @@ the results.
 
 This module imports only the measurement module, and not even __future__, because a program may import spartito without
 being measured. load() and Results import their modules when they are used.
+
+PYTEST_DONT_REWRITE: under `spartito run` this module is loaded before pytest, which would warn that it cannot change its
+assertions.
 """
 
 import sys

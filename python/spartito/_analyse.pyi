@@ -40,6 +40,10 @@ def compare(
     exclusive times), p_corrected (by Holm's method; both are None if a group has one run or the row is not judged), margin (half of
     the 95 % confidence interval of excl, s; None as p), judged (the row has at least `share`))."""
 
+def welch(pairs: Sequence[tuple[float, float, int, float, float, int]], /) -> list[float | None]:
+    """Welch's t-test of pairs of samples, each given as mean, sample variance and number of runs of both sides. Returns the
+    two-sided p-values, corrected together by Holm's method (src/model/compare/table.h); None: a side has fewer than two runs."""
+
 def name_matches(match: str, name: str, module: str, file: str, /) -> bool:
     """Whether --match selects a function: `match` is a part of its name, or a shell pattern that matches it. For a function of a
     script the pattern may also have the name by which the script's module is imported."""

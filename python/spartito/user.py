@@ -26,9 +26,14 @@ if TYPE_CHECKING:
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
+# set while a measurement runs that ends when the program starts one: that of `pytest --spartito`, if a test does
+give_way: Callable[[], None] | None = None
+
 
 def start(directory: str | os.PathLike[str] | None, keywords: dict[str, object]) -> None:
     settings = keyword_settings(keywords)
+    if give_way:
+        give_way()
     if _measure.active():
         raise ValueError(f"measuring already, into {_measure.experiment()}")
     made = _directory("" if directory is None else os.fspath(directory))
@@ -67,6 +72,8 @@ class Measure:
 
     def __enter__(self) -> None:
         cell = inside.cell()
+        if give_way:
+            give_way()
         if _measure.active():
             if cell:
                 inside.nothing_more(cell)

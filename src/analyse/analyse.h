@@ -131,6 +131,7 @@ PyObject *sp_model_convert(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* Functions of the module. */
 PyObject *sp_analyse_compare(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *sp_analyse_welch(PyObject *module, PyObject *pairs);
 PyObject *sp_analyse_compress(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory);

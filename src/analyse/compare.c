@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* compare(): compares several experiments. */
+/* compare(): compares several experiments. welch(): tests whether two samples differ by more than their noise. */
 #include "analyse/analyse.h"
 
 #include <math.h>
@@ -333,4 +333,67 @@ PyObject *sp_analyse_compare(PyObject *module, PyObject *args, PyObject *kwargs)
 	Py_XDECREF(models_list);
 	Py_XDECREF(runs_list);
 	return found;
+}
+
+/* ---- welch() ---- */
+
+/* Fills *p with the p-value of one pair; negative: a side has one run. */
+static int pair_of(PyObject *row, double *p)
+{
+	double mean[2], var[2];
+	unsigned n[2];
+	if (!PyTuple_Check(row)) {
+		PyErr_SetString(PyExc_TypeError, "welch() takes a list of tuples");
+		return -1;
+	}
+	if (!PyArg_ParseTuple(row, "ddIddI", &mean[0], &var[0], &n[0], &mean[1], &var[1], &n[1]))
+		return -1;
+	*p = sp_welch(mean[0], var[0], n[0], mean[1], var[1], n[1]);
+	return 0;
+}
+
+/* The p-values corrected together by Holm's method, in the order of the pairs; None: not tested. */
+static PyObject *corrected(const double *p, size_t n)
+{
+	double *tested = malloc((n + 1) * sizeof(*tested));
+	PyObject *list = NULL;
+	size_t k = 0;
+	for (size_t i = 0; tested && i < n; i++)
+		if (p[i] >= 0)
+			tested[k++] = p[i];
+	if (!tested || sp_holm(tested, k)) {
+		PyErr_NoMemory();
+	} else if ((list = PyList_New((Py_ssize_t)n))) {
+		k = 0;
+		for (size_t i = 0; i < n; i++) {
+			PyObject *o = p[i] >= 0 ? PyFloat_FromDouble(tested[k++]) : Py_BuildValue("");
+			if (!o) {
+				Py_CLEAR(list);
+				break;
+			}
+			PyList_SET_ITEM(list, (Py_ssize_t)i, o);
+		}
+	}
+	free(tested);
+	return list;
+}
+
+PyObject *sp_analyse_welch(PyObject *module, PyObject *pairs)
+{
+	(void)module;
+	PyObject *rows = PySequence_Fast(pairs, "welch() takes a list of tuples"), *result = NULL;
+	if (!rows)
+		return NULL;
+	size_t n = (size_t)PySequence_Fast_GET_SIZE(rows), i = 0;
+	double *p = malloc((n + 1) * sizeof(*p));
+	if (!p)
+		PyErr_NoMemory();
+	for (; p && i < n; i++)
+		if (pair_of(PySequence_Fast_GET_ITEM(rows, (Py_ssize_t)i), &p[i]))
+			break;
+	if (p && i == n)
+		result = corrected(p, n);
+	free(p);
+	Py_DECREF(rows);
+	return result;
 }

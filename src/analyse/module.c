@@ -201,6 +201,7 @@ static PyMethodDef methods[] = {
     {"name_matches", name_matches, METH_VARARGS, "name_matches(match, name, module, file) -> bool"},
     {"compare", (PyCFunction)(void (*)(void))sp_analyse_compare, METH_VARARGS | METH_KEYWORDS,
      "What differs between experiments."},
+    {"welch", sp_analyse_welch, METH_O, "p-values of pairs of samples."},
     {"compress", (PyCFunction)(void (*)(void))sp_analyse_compress, METH_VARARGS | METH_KEYWORDS,
      "Make the raw files of an experiment smaller; bytes before and after."},
     {"merge", (PyCFunction)(void (*)(void))sp_analyse_merge, METH_VARARGS | METH_KEYWORDS,

@@ -10,7 +10,7 @@ PARTS = "threads processes process rank"
 
 REPORTS = (
     Topic("flat", "the functions with the most time (the default)", f"{ALL} {PARTS} compensate match sort"),
-    Topic("tree", "the call tree, callers above what they call", f"{ALL} {PARTS} compensate depth sort threshold"),
+    Topic("tree", "the call tree, callers above what they call", f"{ALL} {PARTS} compensate depth match sort threshold"),
     Topic("callers", "who calls the functions of --match, and whom they call", f"{ALL} compensate match"),
     Topic("findings", "at most seven things that cost most, with evidence and what to try", f"{ALL} compensate"),
     Topic("imports", "what importing modules took, as a tree of modules", f"{ALL} compensate process rank"),

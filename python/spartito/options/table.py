@@ -40,7 +40,7 @@ REPORT = Command(
         *group(
             "rows and order",
             Option("--limit", "rows to show (default 20, tree: all; 0: all)", "N", kind="count"),
-            Option("--match", MATCH, "NAME"),
+            Option("--match", MATCH + "; in the tree also what they call, as 100 %", "NAME"),
             Option("--sort", "running, waiting, self, total, calls, mean, max or name; or the keys of JSON: excl, incl, visits", "KEY", choices=SORTS),
             Option("--depth", "levels of the tree or table to show", "N", kind="count"),
             Option("--threshold", "hide call paths below PERCENT of the time (default 1)", "PERCENT", kind="number"),
@@ -64,6 +64,7 @@ REPORT = Command(
     (
         ("spartito report", "the costliest functions of the newest run"),
         ("spartito report tree --depth 5 DIR", "the call tree, five levels"),
+        ("spartito report tree --match test_checkout DIR", "the call tree below one function or region"),
         ("spartito report callers --match 'solver:*' --limit 5 DIR", "callers and callees of the functions of one module"),
         ("spartito report lines --limit 1 DIR", "the costliest function line by line, after `run --lines`"),
         ("spartito report memory DIR", "where memory goes, after `run --memory-profile`"),

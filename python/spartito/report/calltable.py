@@ -135,6 +135,13 @@ def _hidden(n: int, level: int, values: dict[str, object]) -> str:
     return f"{plural(n, 'path')} below the threshold"
 
 
+def root(row: dict[str, Any], hidden: int, hidden_time: float) -> dict[str, Any]:
+    """The row of the root, as in Model.tree(), for outermost call paths that are left out. row: any row of the same tree."""
+    metrics = {metric: {"incl": 0, "excl": 0} for metric in row.get("metrics", ())}
+    known = {"kind": "root", "name": "", "depth": 0, "visits": 0, "resumed": 0, "hidden": hidden, "hidden_time": hidden_time}
+    return {**dict.fromkeys(row), **known, **({"metrics": metrics} if "metrics" in row else {})}
+
+
 def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object], info: dict[str, Any]) -> None:
     """Writes the call tree. rows: Model.tree() after contents.known(). busy: time in s that is 100 %. values: options, for the
     texts about hidden paths."""

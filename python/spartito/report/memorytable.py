@@ -11,6 +11,7 @@ from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened, size
 from spartito.experiments.contents import is_recorded, settings
 from spartito.experiments.naming import title
+from spartito.report import calltable
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ def tree(rows: list[dict[str, Any]], threshold: float, limit: int) -> list[dict[
     out: list[dict[str, Any]] = []
     missing = sum(i not in shown for i in outermost)
     if missing:
-        nothing = {metric: {"incl": 0, "excl": 0} for metric in rows[0]["metrics"]}
-        more = {"kind": "root", "name": "", "depth": 0, "metrics": nothing, "hidden": missing, "hidden_time": 0.0}
-        out.append({**dict.fromkeys(rows[0]), **more})
+        out.append(calltable.root(rows[0], missing, 0.0))
     todo = sorted((i for i in outermost if i in shown), key=lambda i: bytes_of[i])
     while todo:
         i = todo.pop()
