@@ -151,7 +151,6 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
 
 
 def _threads(out: Output, info: dict[str, Any]) -> None:
-    processes = info["processes"]
     out.line()
     columns = [
         Column("process"),
@@ -168,7 +167,7 @@ def _threads(out: Output, info: dict[str, Any]) -> None:
             (
                 str(loc["process"]),
                 name(loc["name"]),
-                name(loc["role"] or loc["runs"]) + (" (helper)" if loc["helper"] and not processes[loc["process"]]["helper"] else ""),
+                name(loc["role"] or loc["runs"]) + (" (helper)" if loc["helper"] and loc["role"] != "main thread" else ""),
                 str(loc["tid"]),
                 seconds(loc["end"] - loc["begin"]),
                 seconds(loc["busy"]),

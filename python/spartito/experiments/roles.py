@@ -43,10 +43,19 @@ def _of_process(info: dict[str, Any], process: int) -> str:
     return p["role"] or _program(p["command"]) or "process"
 
 
-def _of_location(info: dict[str, Any], location: int) -> str:
+def _of_location(info: dict[str, Any], location: int, whole: bool) -> str:
+    """The title of a thread's group. whole: with that of its process."""
     loc = info["locations"][location]
     what = loc["role"] or (f"thread of {loc['runs']}" if loc["runs"] else loc["name"])
-    return f"{what} in {_of_process(info, loc['process'])}" if len(info["processes"]) > 1 else what
+    return f"{what} in {_of_process(info, loc['process'])}" if whole else what
+
+
+def _titles(info: dict[str, Any], over: str, units: list[int]) -> list[str]:
+    """For each unit the title of the group that it belongs to."""
+    if over != "threads":
+        return [_of_process(info, unit) for unit in units]
+    several = len({info["locations"][unit]["process"] for unit in units}) > 1
+    return [_of_location(info, unit, several) for unit in units]
 
 
 def grouped(info: dict[str, Any], over: str, units: list[int]) -> tuple[Groups, list[int]]:
@@ -54,20 +63,18 @@ def grouped(info: dict[str, Any], over: str, units: list[int]) -> tuple[Groups, 
     "ranks" (one group, without helpers), "processes" or "threads". units: indices of processes, or of locations for threads."""
     if over == "ranks":
         return [("rank", units)], []
-    of, those = (_of_location, info["locations"]) if over == "threads" else (_of_process, info["processes"])
+    those = info["locations" if over == "threads" else "processes"]
     groups: dict[str, list[int]] = {}
-    for unit in units:
+    for unit, title in zip(units, _titles(info, over, units)):
         if not those[unit]["helper"]:
-            groups.setdefault(of(info, unit), []).append(unit)
+            groups.setdefault(title, []).append(unit)
     return list(groups.items()), [unit for unit in units if those[unit]["helper"]]
 
 
 def counted(info: dict[str, Any], over: str, units: list[int]) -> str:
     """The units by their roles, for a sentence: "resource tracker ×2, forkserver"."""
-    of = _of_location if over == "threads" else _of_process
     numbers: dict[str, int] = {}
-    for unit in units:
-        title = of(info, unit)
+    for title in _titles(info, over, units):
         numbers[title] = numbers.get(title, 0) + 1
     return ", ".join(f"{title} ×{n}" if n > 1 else title for title, n in numbers.items())
 

@@ -38,7 +38,7 @@ class Units:
             names = rank_names(info)
             found = [(names[i], "") for i in units]
         else:
-            found = [(str(i), info["processes"][i]["name"]) for i in units]
+            found = [(str(i), p["label"][len(p["role"]) :].strip()) for i in units for p in (info["processes"][i],)]
         self.short = [number for number, _ in found]
         self.cells = [f"{number} {name(text)}".strip() for number, text in found]
 

@@ -78,15 +78,17 @@ def balance(info: dict[str, Any]) -> list[str]:
     if processes:
         first = max(range(len(processes)), key=lambda i: (not processes[i]["helper"], busy[i]))
         units = [i for i, loc in enumerate(locations) if loc["process"] == first]
-        lines += _by_role(info, "threads", [(loc["busy"], name(loc["name"])) for loc in locations], units)
+        of = f" of {roles.process_titles(info)[first]}" if len(processes) > 1 else ""
+        lines += _by_role(info, "threads", [(loc["busy"], name(loc["name"])) for loc in locations], units, of)
     return lines
 
 
-def _by_role(info: dict[str, Any], over: str, busy: list[tuple[float, str]], units: list[int]) -> list[str]:
+def _by_role(info: dict[str, Any], over: str, busy: list[tuple[float, str]], units: list[int], of: str = "") -> list[str]:
     """A line for each group of several units with equal roles. over, units: as for roles.grouped(). busy: for each process or
-    location."""
+    location. of: the process of threads."""
     groups, helpers = roles.grouped(info, over, units)
-    lines = [_spread(f"{count(len(those))} × {name(title)}", [busy[i] for i in those]) for title, those in groups if len(those) > 1]
+    several = [(f"{count(len(those))} × {name(title)}{name(of)}", those) for title, those in groups if len(those) > 1]
+    lines = [_spread(what, [busy[i] for i in those]) for what, those in several]
     if lines and helpers:
         lines[-1] += f"; left out: {name(roles.counted(info, over, helpers))}"
     return lines

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model/builder/builder.h"
 #include "model/builder/loading.h"
@@ -121,7 +122,7 @@ static const struct sp_role_rule *find_rule(struct sp_builder *b, const struct s
 	return best;
 }
 
-/* The wrapper that a region is; NULL: it is none. */
+/* Finds the row for a region; NULL: the region is no wrapper. */
 static const struct sp_thread_wrapper *wrapper_of(const struct sp_region *r)
 {
 	const struct sp_thread_wrapper *w = sp_thread_wrappers;
@@ -214,7 +215,7 @@ int sp_build_roles(struct sp_builder *b, struct sp_loading *l)
 		t->role = t->runs = text("");
 		if (t != first)
 			thread_role(b, l, t);
-		else if (strcmp(t->name.p, "MainThread") == 0)
+		else if (t->tid == (uint64_t)p->pid)
 			t->role = text("main thread");
 	}
 	if (first)
@@ -231,7 +232,9 @@ int sp_build_roles(struct sp_builder *b, struct sp_loading *l)
 const char *sp_process_label(const struct sp_process *p, char label[SP_PROCESS_LABEL])
 {
 	const size_t room = SP_PROCESS_LABEL - p->role.n - 2;
-	size_t n = p->role.n ? p->name.n : 0;
+	/* dask names each of its workers "Dask Worker process (from Nanny)" */
+	const bool repeats = strncasecmp(p->name.p, p->role.p, p->role.n) == 0;
+	size_t n = p->role.n && !repeats ? p->name.n : 0;
 
 	if (n > room)
 		for (n = room; n > 0 && ((unsigned char)p->name.p[n] & 0xc0) == 0x80;)

@@ -73,6 +73,7 @@ const struct sp_role_rule sp_thread_roles[] = {
     {"socketserver request", "socketserver:ThreadingMixIn.process_request_thread", NULL, false},
     {"log listener", "logging.handlers:QueueListener._monitor", NULL, true},
     {"timer", "threading:Timer.run", NULL, false},
+    {"asyncio executor shutdown", "asyncio.base_events:BaseEventLoop._do_shutdown", NULL, true},
     /* loky, of joblib and without it */
     {"executor manager", "joblib.externals.loky.process_executor:_ExecutorManagerThread.run", NULL, true},
     {"executor manager", "loky.process_executor:_ExecutorManagerThread.run", NULL, true},
@@ -84,6 +85,8 @@ const struct sp_role_rule sp_thread_roles[] = {
     {"execnet terminator", "execnet.multi:Group.terminate.<locals>.join_wait", NULL, true},
     /* servers */
     {"gunicorn reloader", "gunicorn.reloader:Reloader.run", NULL, true},
+    {"gunicorn control socket", "gunicorn.ctl.server:ControlSocketServer._run_loop", NULL, true},
+    {"uvicorn health check", "uvicorn.supervisors.multiprocess:Process.always_pong", NULL, true},
     {"gevent thread pool worker", "gevent.threadpool:_WorkerGreenlet.run", NULL, false},
     /* celery */
     {"celery timer", "celery.utils.timer2:Timer.run", NULL, true},
@@ -97,7 +100,9 @@ const struct sp_role_rule sp_thread_roles[] = {
     {"dask profiler", "distributed.profile:_watch", NULL, true},
     {"dask process watcher", "distributed.process:AsyncProcess._watch_process", NULL, true},
     {"dask message watcher", "distributed.process:AsyncProcess._watch_message_queue", NULL, true},
-    {"dask event loop", "distributed.utils:LoopRunner.start.<locals>.run_loop", NULL, false},
+    {"dask parent watcher", "distributed.process:AsyncProcess._immediate_exit_when_closed.<locals>.monitor_parent", NULL, true},
+    {"dask stop watcher", "distributed.nanny:WorkerProcess._run.<locals>.watch_stop_q", NULL, true},
+    {"dask event loop", "distributed.utils:LoopRunner._start_unlocked.<locals>.run_loop", NULL, false},
     /* ray */
     {"ray log printer", NULL, "ray_print_logs", true},
     {"ray error listener", NULL, "ray_listen_error_messages", true},
