@@ -115,15 +115,18 @@ class Model:
         dict(dir, begin, end (both s since 1970), traced, regions (number of those with a call path or lines), paths, events, bytes,
         problems (sentences about damage; reading the trace may add some), processes, locations, metrics, counters (names of the
         program's own counters), worlds (size of each MPI_COMM_WORLD), children).
-        processes: dict(file, host, command, pid, ppid, parent, rank, world (index in worlds; rank and world are None without MPI),
+        processes: dict(file, host, command, role ("" if no rule applies), name (that multiprocessing or xdist gave it), label (role and
+        name), helper (an idle helper, such as a resource tracker), pid, ppid, parent, rank, world (index in worlds; rank and world are None without MPI),
         end ('normal', 'stopped', 'abrupt', 'exited', 'exec' or 'running'), status, signal, ended_by (the process of the program
         that sent the signal), continues (the process that became this one by exec), forked, traced, sampled (there are samples of
         it), counted (its calls were recorded), begin, stop, cost_in, cost_out (s that recording an enter or a leave takes), lost
         {kind: number}, lost_reason, lost_children_reason, meta {key: text}).
-        locations: dict(process, name, tid, creator, begin, end, lost {kind: number}, visits, resumed, events (8 bytes
-        each in memory), busy (s in regions), mpi (s of it in MPI functions), open (the innermost call that did not return: "f", "f, called by g" or "")).
+        locations: dict(process, name, role, runs (the outermost function of a thread; "" for the main thread), helper, tid, creator,
+        begin, end, lost {kind: number}, visits, resumed, events (8 bytes each in memory), busy (s in regions), running (s of busy in
+        which the thread ran, as far as known), cpu (s that the thread's processor clock counted; None: not measured), mpi (s of busy
+        in MPI functions), open (the innermost call that did not return: "f", "f, called by g" or "")).
         metrics: dict(name, unit, exponent (values are in 10**exponent units), what (description), source ('rusage', 'papi', 'perf',
-        'bytes', 'wait', 'memory' or 'sample'), exclusive, level, total).
+        'bytes', 'wait', 'memory', 'off_cpu' or 'sample'), exclusive, level, total).
         children: processes that measured processes started or became (exec): dict(parent, process (index, None if it is not
         measured), pid, command, begin, end, status, signal (as the parent learned of them), forked, exec)."""
 
@@ -230,12 +233,13 @@ class Model:
         longest."""
 
     def balance(
-        self, *, by: str = "region", time: str = "excl", over: str = "auto", limit: int = 0, match: str = ""
+        self, *, by: str = "region", time: str = "excl", over: str = "auto", limit: int = 0, match: str = "", units: Sequence[int] | None = None
     ) -> dict[str, Any]:
         """How evenly time is distributed over ranks, processes or threads (units).
 
         by: 'region' or 'path'. time: 'excl' or 'incl', by which the imbalance orders the rows. over: 'ranks' (processes that
-        initialized MPI), 'processes', 'threads', or 'auto': the first of these of which there are two.
+        initialized MPI), 'processes', 'threads', or 'auto': the first of these of which there are two. units: the indices of the
+        processes or locations to compare; None: all.
         dict(over, units (indices of processes or locations), rows, idle).
         A row: name, file, line, kind, units (how many of them ran it), incl and excl: dict(mean, std, min, max, imbalance (max -
         mean; all in s), percent ((max / mean - 1) * 100), min_unit, max_unit (indices in units)); by path also path, parent, stack

@@ -187,9 +187,35 @@ static int word(const char *what, const char *given, const char *const *words)
 	return -1;
 }
 
+/* Reads the indices of the compared processes or locations: a flag for each of n, to be freed with free(). Returns NULL
+ * with an exception, or without one if `units` is None. */
+static bool *read_chosen(PyObject *units, size_t n)
+{
+	PyObject *items = units == Py_None ? NULL : PySequence_Fast(units, "units is not a sequence");
+	bool *chosen = items ? calloc(n + 1, sizeof(*chosen)) : NULL;
+	Py_ssize_t i;
+
+	if (items && !chosen)
+		PyErr_NoMemory();
+	for (i = 0; chosen && i < PySequence_Fast_GET_SIZE(items); i++) {
+		const size_t unit = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(items, i));
+
+		if (!PyErr_Occurred() && unit >= n)
+			PyErr_Format(PyExc_ValueError, "there is no unit %zu; the last is %zd", unit, (Py_ssize_t)n - 1);
+		if (PyErr_Occurred()) {
+			free(chosen);
+			chosen = NULL;
+			break;
+		}
+		chosen[unit] = true;
+	}
+	Py_XDECREF(items);
+	return chosen;
+}
+
 PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"by", "time", "over", "limit", "match", NULL};
+	static char *names[] = {"by", "time", "over", "limit", "match", "units", NULL};
 	static const char *const bys[] = {"region", "path", NULL}, *const times[] = {"excl", "incl", NULL},
 	                         *const overs[] = {"auto", "ranks", "processes", "threads", NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
@@ -200,10 +226,12 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct sp_err e = {.code = 0};
 	Py_ssize_t limit = 0;
 	int which, rc;
-	PyObject *out;
+	bool *chosen;
+	PyObject *out, *units = Py_None;
 
 	if (!st ||
-	    !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sssns:balance", names, &by, &time, &over, &limit, &match))
+	    !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sssnsO:balance", names, &by, &time, &over, &limit, &match,
+	                                 &units))
 		return NULL;
 	which = word("over", over, overs);
 	q.paths = word("by", by, bys) == 1;
@@ -218,9 +246,15 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	}
 	if (sp_model_enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS rc = sp_balance_report(&r, self->model, (enum sp_balance_over)which, &e);
+	chosen = read_chosen(units, which == SP_OVER_THREADS ? q.m->n_locations : q.m->n_processes);
+	if (PyErr_Occurred()) {
+		sp_model_leave(self);
+		return NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS rc = sp_balance_report(&r, self->model, (enum sp_balance_over)which, chosen, &e);
 	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : result(st, &q);
 	sp_model_leave(self);
 	sp_balance_report_free(&r);
+	free(chosen);
 	return out;
 }

@@ -39,6 +39,8 @@ struct sp_process {
 	struct sp_str file; /* name of the raw file */
 	struct sp_str host;
 	struct sp_str command; /* may be empty */
+	struct sp_str role;    /* "pytest worker"; empty: no rule of parts/roles.c applies */
+	struct sp_str name;    /* that multiprocessing or xdist gave it, "gw0"; may be empty */
 	int32_t pid, ppid;
 	uint32_t parent;      /* index of the parent process; SP_NONE: not measured */
 	uint32_t rank;        /* in its MPI_COMM_WORLD; SP_NONE: MPI was not initialized */
@@ -51,6 +53,7 @@ struct sp_process {
 	/* index of the measured process whose signal ended this one; SP_NONE: no such process */
 	uint32_t ended_by;
 	bool forked;
+	bool helper; /* its role is to wait for requests of other processes, such as a resource tracker */
 	bool traced;
 	bool sampled; /* a sampler sampled its threads */
 	bool counted; /* its calls were recorded; otherwise its times are those of samples, and visits are unknown */
@@ -83,6 +86,9 @@ struct sp_location {
 	uint32_t process;
 	uint32_t creator;   /* location index of the thread that started it; SP_NONE: unknown */
 	struct sp_str name; /* "MainThread", "Thread-1 (work)", … */
+	struct sp_str role; /* "ThreadPoolExecutor worker"; empty: no rule of parts/roles.c applies */
+	struct sp_str runs; /* the function that the thread runs: the first one of the target program; may be empty */
+	bool helper;        /* its role is to wait on behalf of other threads, such as a queue's feeder; or its process is a helper */
 	uint64_t tid;
 	uint64_t begin, end; /* ns since sp_model.begin_ns */
 	uint32_t id;         /* number within its process */
@@ -96,5 +102,10 @@ struct sp_location {
 	/* the innermost call that was never left: "f", or "f, called by g"; empty: no such call */
 	struct sp_str open;
 };
+
+enum { SP_PROCESS_LABEL = 128 }; /* size of a buffer for a label */
+/* Writes the process's role and name, "pytest worker gw0"; "" if it has no role. A long name is truncated. Returns
+ * label. */
+const char *sp_process_label(const struct sp_process *p, char label[SP_PROCESS_LABEL]);
 
 #endif

@@ -35,6 +35,10 @@ uint32_t sp_define_region(struct sp_text module, struct sp_text name, struct sp_
 int sp_define_metric(const char *name, const char *unit, int exponent, const char *what, unsigned flags);
 /* The META record that counts the calls beyond `label_limit`; a child of fork counts its own. */
 #define SP_META_MISSING_LABELS "missing_labels"
+/* META records with the name that multiprocessing or xdist gave the process, and with the function
+ * ("module:qualname") that these libraries run in it; a child of fork has its own. */
+#define SP_META_NAME  "name"
+#define SP_META_ENTRY "entry"
 /* Writes a META record; value has n bytes. */
 void sp_define_meta(const char *key, const char *value, size_t n);
 /* Like sp_define(), but returns the address of the first text in the mapped file, which the caller may update there;

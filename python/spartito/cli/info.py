@@ -128,6 +128,7 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
                 "" if i is None or ranks[i] is None else str(ranks[i]),
                 str(p["pid"] or ""),
                 p["host"] if i is not None else info["processes"][p["parent"]]["host"],
+                name(p.get("label", "")),
                 "" if i is None else str(threads.get(i, 0)),
                 seconds(p["begin"]),
                 lasts,
@@ -144,6 +145,7 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
         ("rank", right),
         ("pid", right),
         ("host", left),
+        ("role", left),
         ("threads", right),
         ("start", right),
         ("time", right),
@@ -153,10 +155,12 @@ def _processes(out: Output, info: dict[str, Any], directory: str) -> None:
         ("cost/call", right),
         ("command", left),
     ]
-    if all(rank is None for rank in ranks):
-        del titles[1]
-        for row in rows:
-            del row[1]
+    role = next(i for i, title in enumerate(titles) if title[0] == "role")
+    unused = [role] if not any(row[role] for row in rows) else []
+    unused += [1] if all(rank is None for rank in ranks) else []
+    for line in (titles, *rows):
+        for column in unused:
+            del line[column]
     out.line()
     out.table([Column(title, side) for title, side in titles], rows)
 
@@ -166,6 +170,7 @@ def _threads(out: Output, info: dict[str, Any]) -> None:
     columns = [
         Column("process"),
         Column("thread", left=True),
+        Column("role", left=True),
         Column("id"),
         Column("time"),
         Column("busy"),
@@ -177,6 +182,7 @@ def _threads(out: Output, info: dict[str, Any]) -> None:
             (
                 str(loc["process"]),
                 name(loc["name"]),
+                name(loc["role"] or loc["runs"]) + (" (helper)" if loc["helper"] and loc["role"] != "main thread" else ""),
                 str(loc["tid"]),
                 seconds(loc["end"] - loc["begin"]),
                 seconds(loc["busy"]),

@@ -31,9 +31,10 @@ def rank_names(info: dict[str, Any]) -> list[str]:
 
 
 def title(info: dict[str, Any], process: int) -> str:
-    """The title of a process: "rank 1, process 123 on host"."""
+    """The title of a process: "rank 1, process 123 on host", "pytest worker gw0, process 123 on host"."""
     p, number = info["processes"][process], rank_number(info, process)
-    return f"process {p['pid']} on {p['host']}" if number is None else f"rank {number}, process {p['pid']} on {p['host']}"
+    what = p["label"] if number is None else f"rank {number}"
+    return ", ".join(filter(None, (what, f"process {p['pid']} on {p['host']}")))
 
 
 def chosen(info: dict[str, Any], values: dict[str, object]) -> int:

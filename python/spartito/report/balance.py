@@ -6,13 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 from spartito.base.messages import Refused
-from spartito.base.text import Column, Output, name, plural, seconds, shortened
-from spartito.experiments import contents
+from spartito.base.text import Column, Output, count, name, plural, seconds, shortened
+from spartito.experiments import contents, roles
 from spartito.experiments.naming import rank_names
 from spartito.report import parts
 from spartito.report.protocol import Query, Report
 
 SENTENCES = 3  # maximum number of sentences
+LISTS = {"ranks": "processes", "processes": "processes", "threads": "locations"}  # of Model.info(), which have the units
 MIN_SHARE = 0.01  # of the busiest thread's time: idle units are reported for functions with at least this share
 COLUMNS = (
     Column("imbalance"),
@@ -37,7 +38,7 @@ class Units:
             names = rank_names(info)
             found = [(names[i], "") for i in units]
         else:
-            found = [(str(i), "") for i in units]
+            found = [(str(i), p["label"][len(p["role"]) :].strip()) for i in units for p in (info["processes"][i],)]
         self.short = [number for number, _ in found]
         self.cells = [f"{number} {name(text)}".strip() for number, text in found]
 
@@ -73,8 +74,8 @@ def sentences(found: dict[str, Any], info: dict[str, Any], units: Units) -> list
     return out
 
 
-def _units(query: Query, found: dict[str, Any]) -> Units:
-    return Units(query.info, found["over"], found["units"])
+def _title(group: dict[str, Any]) -> str:
+    return f"{name(group['role'])} ×{count(len(group['units']))}"
 
 
 def _kind(exclusive: bool, info: dict[str, Any]) -> str:
@@ -93,29 +94,55 @@ class Balance(Report):
         over = "threads" if query.given("threads") else "processes" if query.given("processes") else "auto"
         by = str(query.options.get("by", "region"))
         time = "incl" if by == "path" else "excl"
-        found = query.model.balance(by=by, time=time, over=over, limit=query.limit, match=query.match)
-        units = _units(query, found)
-        if len(units) < 2:
-            raise Refused(f"balance compares ranks, processes or threads, and this experiment has only one {units.word}")
-        if query.match and not found["rows"]:
+        over = query.model.balance(over=over, units=())["over"]
+        all_units = [i for i, u in enumerate(query.info[LISTS[over]]) if over != "ranks" or u["rank"] is not None]
+        if len(all_units) < 2:
+            word = Units(query.info, over, []).word
+            raise Refused(f"balance compares ranks, processes or threads, and this experiment has only one {word}")
+        groups, helpers = roles.grouped(query.info, over, all_units)
+        equal = [(role, units) for role, units in groups if len(units) > 1]
+        if not equal:
+            known = roles.counted(query.info, over, all_units)
+            raise Refused(f"balance compares {over} with the same role, and here no two have one: {known}")
+        found = []
+        for role, units in equal:
+            group = query.model.balance(by=by, time=time, over=over, limit=query.limit, match=query.match, units=units)
+            del group["over"]
+            names = Units(query.info, over, group["units"])
+            found.append({"role": role, **group, "names": names.short, "sentences": sentences(group, query.info, names)})
+        if query.match and not any(group["rows"] for group in found):
             raise Refused(f"--match: no recorded function matches {query.match!r}")
-        return {**found, "time": time, "names": units.short, "notes": sentences(found, query.info, units)}
+        single = [units[0] for _, units in groups if len(units) == 1]
+        return {"over": over, "time": time, "groups": found, "single": single, "helpers": helpers}
 
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
-        units = _units(query, found)
-        exclusive = found["time"] == "excl"
+        over = found["over"]
+        titled = len(found["groups"]) > 1 or found["single"] or found["helpers"]
+        for group in found["groups"]:
+            if titled:
+                out.line(_title(group), "bold")
+            self._write_group(query.info, over, found["time"], group, out)
+            out.line()
+        for what, units in (("the only one with its role", found["single"]), ("idle helpers", found["helpers"])):
+            if units:
+                out.line(f"not compared, {what}: {name(roles.counted(query.info, over, units))}")
+        compared = sum(len(group["units"]) for group in found["groups"])
+        out.line(
+            f"{'exclusive' if found['time'] == 'excl' else 'inclusive'} time over "
+            f"{plural(compared, Units(query.info, over, []).word)}; imbalance: max - mean, %: max / mean - 1"
+        )
+
+    def _write_group(self, info: dict[str, Any], over: str, time: str, group: dict[str, Any], out: Output) -> None:
+        units = Units(info, over, group["units"])
         rows = []
-        for row in found["rows"]:
-            x = row[found["time"]]
+        for row in group["rows"]:
+            x = row[time]
             times = [seconds(x[key]) for key in ("mean", "min", "max", "std")]
             where = (units.cells[x["min_unit"]], units.cells[x["max_unit"]])
             text = shortened(row["stack"]) if "stack" in row else name(row["name"])
             rows.append((seconds(x["imbalance"]), f"{x['percent']:.1f}", *times, *where, text))
-        out.table([*COLUMNS, Column("function" if exclusive else "call path", left=True, style="cyan")], rows)
-        out.line()
-        for sentence in found["notes"]:
+        out.table([*COLUMNS, Column("function" if time == "excl" else "call path", left=True, style="cyan")], rows)
+        if group["sentences"]:
+            out.line()
+        for sentence in group["sentences"]:
             out.line(sentence)
-        out.line(
-            f"{_kind(exclusive, query.info)} time over {plural(len(units), units.word)}; imbalance: max - mean, "
-            "%: max / mean - 1"
-        )

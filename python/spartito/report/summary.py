@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import sys
 
-from spartito.base.text import Column, Output, as_argument, name, percent, plural, seconds, size, visits_text
-from spartito.experiments import contents, sampled
+from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size, visits_text
+from spartito.experiments import contents, roles, sampled
 from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
@@ -65,8 +65,8 @@ def _ranks(info: dict[str, Any]) -> list[tuple[float, str]]:
 
 
 def balance(info: dict[str, Any]) -> list[str]:
-    """A line about the load balance of the ranks, or of the processes without MPI, and one about the threads of the busiest
-    process. Each only if there are several."""
+    """Lines about the load balance of the ranks, or without MPI of processes with equal roles, and of threads with equal roles in
+    the busiest process. Idle helpers are left out."""
     lines = []
     processes, locations = info["processes"], info["locations"]
     busy = [0.0] * len(processes)
@@ -75,18 +75,24 @@ def balance(info: dict[str, Any]) -> list[str]:
     ranks = _ranks(info)
     if len(ranks) > 1:
         lines.append(_spread(f"{plural(len(ranks), 'rank')} outside of MPI", ranks))
-    elif len(processes) > 1:
-        pairs = [(t, f"process {p['pid']}") for t, p in zip(busy, processes)]
-        lines.append(_spread(plural(len(processes), "process"), pairs))
+    else:
+        lines += _by_role(info, "processes", list(zip(busy, roles.process_titles(info))), list(range(len(processes))))
     if processes:
-        first = busy.index(max(busy))
-        threads = [(loc["running"], name(loc["name"])) for loc in locations if loc["process"] == first]
-        if len(threads) > 1:
-            what = plural(len(threads), "thread")
-            if len(processes) > 1:
-                number = rank_number(info, first)
-                what += f" of process {processes[first]['pid']}" if number is None else f" of rank {number}"
-            lines.append(_spread(what, threads))
+        first = max(range(len(processes)), key=lambda i: (not processes[i]["helper"], busy[i]))
+        units = [i for i, loc in enumerate(locations) if loc["process"] == first]
+        of = f" of {roles.process_titles(info)[first]}" if len(processes) > 1 else ""
+        lines += _by_role(info, "threads", [(loc["running"], name(loc["name"])) for loc in locations], units, of)
+    return lines
+
+
+def _by_role(info: dict[str, Any], over: str, busy: list[tuple[float, str]], units: list[int], of: str = "") -> list[str]:
+    """A line for each group of several units with equal roles. over, units: as for roles.grouped(). busy: for each process or
+    location. of: the process of threads."""
+    groups, helpers = roles.grouped(info, over, units)
+    several = [(f"{count(len(those))} × {name(title)}{name(of)}", those) for title, those in groups if len(those) > 1]
+    lines = [_spread(what, [busy[i] for i in those]) for what, those in several]
+    if lines and helpers:
+        lines[-1] += f"; left out: {name(roles.counted(info, over, helpers))}"
     return lines
 
 

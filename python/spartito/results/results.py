@@ -322,8 +322,9 @@ class Results:
     def locations(self) -> DataFrame:
         """A row for each location: a thread of a process. The number of a row is the location of other tables.
 
-        Columns: process, rank (missing without MPI), pid, host, name, thread_id, creator (location), begin, end (s since the begin
-        of the experiment), busy_time (s in regions), mpi_time (s of it in MPI), visits, resumptions, lost_events.
+        Columns: process, rank (missing without MPI), pid, host, name, role, runs (the outermost function of the thread), helper,
+        thread_id, creator (location), begin, end (s since the begin of the experiment), busy_time (s in regions), mpi_time (s of it
+        in MPI), visits, resumptions, lost_events.
         ImportError: pandas is not installed.
 
         >>> spartito.load("run-1").locations().name.tolist()
@@ -334,8 +335,8 @@ class Results:
     def processes(self) -> DataFrame:
         """A row for each measured process. The number of a row is the process of other tables.
 
-        Columns: rank (missing without MPI), pid, parent (process), host, command, python, begin, end (s since the begin of the
-        experiment), ended ("normal", "running", "abrupt" …), exit_status, signal (missing: not known).
+        Columns: rank (missing without MPI), pid, parent (process), host, role, name, helper, command, python, begin, end (s since
+        the begin of the experiment), ended ("normal", "running", "abrupt" …), exit_status, signal (missing: not known).
         ImportError: pandas is not installed.
 
         >>> spartito.load("run-1").processes().ended.tolist()

@@ -8,6 +8,7 @@ import os
 from spartito._version import __version__
 from spartito.experiments import contents, cost, losses
 from spartito.experiments.description import command, launcher, what_ran
+from spartito.experiments.roles import process_label
 from spartito.report import iotable, locktable, mpitable
 from spartito.view import words
 
@@ -25,7 +26,7 @@ def _processes(info: dict[str, Any]) -> list[dict[str, Any]]:
     names = mpitable.Ranks(info).names
     return [
         {
-            "name": f"Rank {label}" if label.isdigit() else f"Process {p['pid']}",
+            "name": f"Rank {label}" if label.isdigit() else process_label(p) if p["label"] else f"Process {p['pid']}",
             "rank": p["rank"],
             "world": p["world"],
             "pid": p["pid"],

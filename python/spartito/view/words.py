@@ -9,6 +9,7 @@ import os
 from spartito.base.text import count, name, percent, plural, seconds, shortened, size
 from spartito.experiments import contents, waiting
 from spartito.experiments.naming import rank_number
+from spartito.experiments.roles import grouped, process_label
 from spartito.report import locktable
 
 TYPE_CHECKING = False
@@ -160,7 +161,8 @@ def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
 
 
 def _spread(info: dict[str, Any]) -> list[Sentence]:
-    """A sentence about the busiest rank (without MPI, in which ranks wait for each other), process or thread."""
+    """A sentence about the busiest rank (without MPI, in which ranks wait for each other), or about the busiest of the processes
+    or threads with the same role."""
     processes, locations = info["processes"], info["locations"]
     work = [0.0] * len(processes)
     for loc in locations:
@@ -168,12 +170,13 @@ def _spread(info: dict[str, Any]) -> list[Sentence]:
     those = [(work[i], f"Rank {rank_number(info, i)}") for i in range(len(processes)) if rank_number(info, i) is not None]
     what, outside = "ranks", " outside of MPI"
     if len(those) < 2:
+        outside = ""
+        titles = [_capital(name(process_label(p))) for p in processes]
         running = [sum(loc["running"] for loc in locations if loc["process"] == i) for i in range(len(processes))]
-        those = [(t, f"Process {p['pid']}") for t, p in zip(running, processes)]
-        what, outside = "processes", ""
+        what, those = _equals(info, "processes", list(zip(running, titles)))
     if len(those) < 2:
-        those = [(loc["running"], f"Thread {name(loc['name'])}") for loc in locations]
-        what = "threads"
+        threads = [(loc["running"], f"Thread {name(loc['name'])}") for loc in locations]
+        what, those = _equals(info, "threads", threads)
     if len(those) < 2:
         return []
     longest, who = max(those, key=lambda one: one[0])
@@ -185,6 +188,13 @@ def _spread(info: dict[str, Any]) -> list[Sentence]:
         return [Sentence(f"The work is even over {count(len(those))} {what}: the busiest has {over} more than the mean.")]
     text = f"{who} is the busiest of {count(len(those))} {what}{outside}: {seconds(longest)}, the mean is {seconds(mean)}."
     return [Sentence(text)]
+
+
+def _equals(info: dict[str, Any], over: str, busy: list[tuple[float, str]]) -> tuple[str, list[tuple[float, str]]]:
+    """What to call the units with one role, and their times and names: of the role with the most time. busy: of all units."""
+    groups, _ = grouped(info, over, list(range(len(busy))))
+    title, units = max(groups, key=lambda group: (len(group[1]) > 1, sum(busy[i][0] for i in group[1])), default=("", []))
+    return over if len(units) == len(busy) else f"{over} with the role {name(title)}", [busy[i] for i in units]
 
 
 def _lines(model: Model) -> list[Sentence]:

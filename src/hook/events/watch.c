@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Library functions whose enter gives information: a thread's name and its creator, that greenlet is loaded, tasks,
- * work for pools. They are found by name once, when their code object is first seen; other functions cost nothing
+/* Library functions whose enter gives information: names of threads and processes, a thread's creator, that
+ * greenlet is loaded, tasks, work for pools. They are found by name once, when their code object is first seen; other functions cost nothing
  * extra. */
 #include "hook/greenlet.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
 #include "hook/watch.h"
+#include "record/definitions.h"
 #include "record/events/interpose.h"
 #include "record/events/task.h"
 #include "record/process.h"
 #include "record/stack.h"
 #include "record/thread.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The effects of these functions. self: the function's first argument. */
 static void thread_starts(sp_frame *f, PyObject *self);
 static void thread_begins(sp_frame *f, PyObject *self);
+static void process_begins(sp_frame *f, PyObject *self);
+static void xdist_begins(sp_frame *f, PyObject *self);
 static void module_begins(sp_frame *f, PyObject *self);
 static void loop_runs(sp_frame *f, PyObject *self);
 static void task_of_first(sp_frame *f, PyObject *self);
@@ -32,6 +36,10 @@ static const struct watched {
     {"threading", "Thread.start", thread_starts, false},
     {"threading", "Thread._bootstrap", thread_begins, false},
     {"threading", "Thread.join", NULL, true},
+    /* the first function in a child process of multiprocessing, of loky or of celery */
+    {"multiprocessing.process", "BaseProcess._bootstrap", process_begins, false},
+    {"billiard.process", "BaseProcess._bootstrap", process_begins, false},
+    {"__channelexec__", "WorkerInteractor.pytest_sessionstart", xdist_begins, false}, /* xdist.remote */
     {"greenlet", "<module>", module_begins, false},
     /* the end of the interpreter's start-up: a script or -c; -m, a directory or an archive */
     {"__main__", "<module>", module_begins, false},
@@ -71,7 +79,9 @@ bool sp_watch_wanted(const char *module, const char *name)
 			return true;
 	if (sp_process.settings.scorep && !strcmp(last_part(name), "run"))
 		return true;
-	/* before 3.11 a function that is first seen in a thread may only be known by its unqualified name */
+	/* before 3.11 a function that is first seen when it runs may only be known by its unqualified name */
+	if (!strcmp(module, "multiprocessing.process") || !strcmp(module, "billiard.process"))
+		return !strcmp(name, "_bootstrap");
 	return !strcmp(module, "threading") &&
 	       (!strcmp(name, "start") || !strcmp(name, "_bootstrap") || !strcmp(name, "join"));
 }
@@ -109,6 +119,50 @@ static void thread_begins(sp_frame *f, PyObject *thread)
 		sp_thread_name(sp_self, p ? p : "", (size_t)n);
 	PyErr_Clear();
 	Py_XDECREF(name);
+}
+
+/* The name of a process is an attribute of the object that represents the process. */
+static void name_process(PyObject *process, const char *attribute)
+{
+	PyObject *name = sp_self && process ? sp_plain_attribute(process, attribute) : NULL;
+	Py_ssize_t n = 0;
+	const char *p = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8AndSize(name, &n) : NULL;
+	if (p)
+		sp_define_meta(SP_META_NAME, p, (size_t)n);
+	PyErr_Clear();
+	Py_XDECREF(name);
+}
+
+/* The function that a process of multiprocessing runs. It may not be recorded, so that no call path shows it. */
+static void define_entry(PyObject *function)
+{
+	const PyFunctionObject *p = (PyFunctionObject *)function;
+	const char *module = p->func_module && PyUnicode_Check(p->func_module) ? PyUnicode_AsUTF8(p->func_module) : NULL;
+	const char *name = module ? PyUnicode_AsUTF8(p->func_qualname) : NULL;
+	char text[256];
+	const int n = name ? snprintf(text, sizeof text, "%s:%s", module, name) : 0;
+	if (n > 0 && n < (int)sizeof text)
+		sp_define_meta(SP_META_ENTRY, text, (size_t)n);
+	PyErr_Clear();
+}
+
+static void process_begins(sp_frame *f, PyObject *process)
+{
+	(void)f;
+	name_process(process, "_name");
+	PyObject *target = sp_self && process ? sp_plain_attribute(process, "_target") : NULL;
+	if (target && PyFunction_Check(target))
+		define_entry(target);
+	Py_XDECREF(target);
+}
+
+static void xdist_begins(sp_frame *f, PyObject *worker)
+{
+	static const char entry[] = "__channelexec__:WorkerInteractor.pytest_sessionstart";
+	(void)f;
+	name_process(worker, "workerid");
+	if (sp_self)
+		sp_define_meta(SP_META_ENTRY, entry, sizeof entry - 1);
 }
 
 /* The thread id is also an attribute of the instance. Joining the current thread or one that was never started

@@ -17,6 +17,12 @@ struct sp_listing;
 struct sp_loading;
 struct sp_model_private;
 
+/* role.c: for each region the rule for it, plus 1; 0: no rule. */
+struct sp_role_index {
+	uint8_t *rule; /* owned */
+	size_t n, capacity;
+};
+
 struct sp_builder {
 	struct sp_model *m;
 	struct sp_model_private *priv;
@@ -42,6 +48,7 @@ struct sp_builder {
 	size_t visit_capacity;
 	/* owned; while merging: path -> its index after sp_build_fold(); NULL: unchanged */
 	uint32_t *folded;
+	struct sp_role_index process_roles, thread_roles;
 	bool merging;              /* rows are moved out after each file, and raw files are closed */
 	struct sp_object *objects; /* owned; object files with compiled functions */
 	struct sp_known_symbols known;

@@ -300,6 +300,8 @@ void sp_builder_close(struct sp_builder *b)
 	free(b->row_of);
 	free(b->visits);
 	free(b->folded);
+	free(b->process_roles.rule);
+	free(b->thread_roles.rule);
 	free(b->path_moves);
 	free(b->loading);
 }

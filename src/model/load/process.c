@@ -245,6 +245,8 @@ int sp_build_process(struct sp_builder *b, struct sp_loading *l, struct sp_raw_f
 		return -1;
 	if (sp_build_io(b, l) || sp_build_line_process(b, l) || sp_build_lock_process(b, l))
 		return sp_model_no_memory(e);
+	if (sp_build_roles(b, l))
+		return sp_model_no_memory(e);
 	sp_samples_keep(l);
 	if (h->locations > n)
 		sp_raw_report(raw, raw->size, "%zu of %" PRIu32 " threads are lost", h->locations - n, h->locations);

@@ -99,6 +99,8 @@ void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 	sp_pack_str(k, &p->file);
 	sp_pack_str(k, &p->host);
 	sp_pack_str(k, &p->command);
+	sp_pack_str(k, &p->role);
+	sp_pack_str(k, &p->name);
 	sp_pack_number(k, p->pid);
 	sp_pack_number(k, p->ppid);
 	sp_pack_number(k, p->parent);
@@ -111,6 +113,7 @@ void sp_fields_process(struct sp_pack *k, struct sp_process *p)
 	sp_pack_number(k, p->continues);
 	sp_pack_number(k, p->ended_by);
 	sp_pack_bool(k, &p->forked);
+	sp_pack_bool(k, &p->helper);
 	sp_pack_bool(k, &p->traced);
 	sp_pack_bool(k, &p->sampled);
 	sp_pack_bool(k, &p->counted);
@@ -155,6 +158,9 @@ void sp_fields_location(struct sp_pack *k, struct sp_location *l)
 	sp_pack_number(k, l->process);
 	sp_pack_number(k, l->creator);
 	sp_pack_str(k, &l->name);
+	sp_pack_str(k, &l->role);
+	sp_pack_str(k, &l->runs);
+	sp_pack_bool(k, &l->helper);
 	sp_pack_number(k, l->tid);
 	sp_pack_number(k, l->begin);
 	sp_pack_number(k, l->end);

@@ -194,7 +194,7 @@ static int by_rank(const void *a, const void *b, void *processes)
 	return p->rank < q->rank ? -1 : p->rank > q->rank;
 }
 
-static int find_units(struct sp_balance_report *r, const struct sp_model *m)
+static int find_units(struct sp_balance_report *r, const struct sp_model *m, const bool *chosen)
 {
 	size_t n = r->over == SP_OVER_THREADS ? m->n_locations : m->n_processes;
 	uint32_t i;
@@ -203,7 +203,7 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m)
 	if (!r->units)
 		return -1;
 	for (i = 0; i < n; i++)
-		if (r->over != SP_OVER_RANKS || m->processes[i].world != 0)
+		if ((!chosen || chosen[i]) && (r->over != SP_OVER_RANKS || m->processes[i].world != 0))
 			r->units[r->n_units++] = i;
 	if (r->over == SP_OVER_RANKS && r->n_units)
 		qsort_r(r->units, r->n_units, sizeof(*r->units), by_rank, m->processes);
@@ -234,16 +234,19 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, struct sp_err *e)
 {
 	*r = (struct sp_balance_report){.over = choose(m, over)};
-	return find_units(r, m) ? sp_model_no_memory(e) : 0;
+	return find_units(r, m, NULL) ? sp_model_no_memory(e) : 0;
 }
 
 int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
-                      struct sp_err *e)
+                      const bool *chosen, struct sp_err *e)
 {
 	bool *outermost;
 	uint32_t u, l;
 
-	if (sp_balance_units(r, m, over, e) || sp_model_rows(m, e))
+	*r = (struct sp_balance_report){.over = choose(m, over)};
+	if (find_units(r, m, chosen))
+		return sp_model_no_memory(e);
+	if (sp_model_rows(m, e))
 		return -1;
 	outermost = sp_paths_outermost(m);
 	if (!outermost || sp_balance_init(&r->paths, m->n_paths, 0) || sp_balance_init(&r->regions, m->n_regions, 0)) {

@@ -84,9 +84,10 @@ struct sp_balance_report {
 /* Determines only the units. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
                      struct sp_err *e);
-/* Computes the report. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
+/* Computes the report. chosen: for each process, or for each location if over is THREADS, whether it is compared; NULL:
+ * all are. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
 int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
-                      struct sp_err *e);
+                      const bool *chosen, struct sp_err *e);
 void sp_balance_report_free(struct sp_balance_report *r);
 /* The units that did not reach a path: n_units flags, to be freed with free(); NULL: no memory. */
 bool *sp_balance_report_idle(const struct sp_balance_report *r, const struct sp_model *m, uint32_t path);

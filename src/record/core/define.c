@@ -262,7 +262,9 @@ void sp_define_forget(void)
  * and has no rank. Communicators that the child uses all the same are defined again. */
 static bool is_of_parent(const struct sp_raw_def *d, const char *text)
 {
-	static const char mpi[] = "mpi_", missing[] = "missing_mpi_", labels[] = SP_META_MISSING_LABELS;
+	static const char mpi[] = "mpi_", missing[] = "missing_mpi_", labels[] = SP_META_MISSING_LABELS,
+	                  name[] = SP_META_NAME,
+	                  entry[] = SP_META_ENTRY;
 	switch (d->kind) {
 	case SP_RAW_DEF_LOCATION_NAME:
 	case SP_RAW_DEF_CHILD:
@@ -276,7 +278,9 @@ static bool is_of_parent(const struct sp_raw_def *d, const char *text)
 	case SP_RAW_DEF_META:
 		return (d->len[0] >= sizeof mpi - 1 && memcmp(text, mpi, sizeof mpi - 1) == 0) ||
 		       (d->len[0] >= sizeof missing - 1 && memcmp(text, missing, sizeof missing - 1) == 0) ||
-		       (d->len[0] == sizeof labels - 1 && memcmp(text, labels, sizeof labels - 1) == 0);
+		       (d->len[0] == sizeof labels - 1 && memcmp(text, labels, sizeof labels - 1) == 0) ||
+		       (d->len[0] == sizeof name - 1 && memcmp(text, name, sizeof name - 1) == 0) ||
+		       (d->len[0] == sizeof entry - 1 && memcmp(text, entry, sizeof entry - 1) == 0);
 	default:
 		return false;
 	}

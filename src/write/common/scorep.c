@@ -86,13 +86,16 @@ void sp_scorep_rank(uint32_t world, uint32_t rank, char name[SP_SCOREP_NAME])
 void sp_scorep_process(const struct sp_model *m, uint32_t process, char name[SP_SCOREP_NAME])
 {
 	const struct sp_process *p = &m->processes[process];
+	char label[SP_PROCESS_LABEL];
 
 	if (p->rank != SP_NONE)
 		sp_scorep_rank(p->world_index, p->rank, name);
 	else if (m->n_processes == 1 && sp_scorep_stands_in(p))
 		snprintf(name, SP_SCOREP_NAME, "Process");
-	else
+	else if (!p->role.n || sp_scorep_stands_in(p))
 		snprintf(name, SP_SCOREP_NAME, "Process %" PRId32, p->pid);
+	else
+		snprintf(name, SP_SCOREP_NAME, "Process %" PRId32 ", %s", p->pid, sp_process_label(p, label));
 }
 
 struct sp_str sp_scorep_thread(const struct sp_model *m, uint32_t location)

@@ -26,9 +26,10 @@ struct sp_str sp_scorep_program(struct sp_str command);
 struct sp_str sp_scorep_machine(const struct sp_model *m, uint32_t first_location, uint32_t end_location);
 
 /* Size of a buffer for the name of a process. */
-enum { SP_SCOREP_NAME = 64 };
+enum { SP_SCOREP_NAME = SP_PROCESS_LABEL + 32 };
 void sp_scorep_rank(uint32_t world, uint32_t rank, char name[SP_SCOREP_NAME]);
-/* Writes "MPI Rank 3", in worlds after the first "MPI Rank 3 of world 2"; for processes without MPI their id. */
+/* Writes "MPI Rank 3", in worlds after the first "MPI Rank 3 of world 2"; for processes without MPI their id and,
+ * unless Spartito replaced Score-P, their role: "Process 4711, pytest worker gw0". */
 void sp_scorep_process(const struct sp_model *m, uint32_t process, char name[SP_SCOREP_NAME]);
 
 /* The name of a thread; if Spartito replaced Score-P, the first one is "Master thread". */

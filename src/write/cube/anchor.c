@@ -209,8 +209,9 @@ static void put_process(const struct sp_cube *c, struct sp_out *out, uint32_t pr
 
 	char name[SP_SCOREP_NAME];
 	sp_scorep_process(c->m, process, name);
-	sp_out_f(out, "<locationgroup Id=\"%u\">\n<name>%s</name>\n<rank>%u</rank>\n<type>process</type>\n", id, name,
-	         rank);
+	sp_out_f(out, "<locationgroup Id=\"%u\">\n", id);
+	put_element(out, "name", sp_text(name));
+	sp_out_f(out, "<rank>%u</rank>\n<type>process</type>\n", rank);
 	for (uint32_t l = 0; l < p->locations; l++) {
 		uint32_t location = p->first_location + l;
 		sp_out_f(out, "<location Id=\"%u\">\n", c->column[location]);

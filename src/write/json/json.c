@@ -79,6 +79,9 @@ static void put_process(struct sp_out *out, const struct sp_process *p)
 	sp_json_text(out, "file", p->file);
 	sp_json_text(out, "host", p->host);
 	sp_json_text(out, "command", p->command);
+	sp_json_text(out, "role", p->role);
+	sp_json_text(out, "name", p->name);
+	sp_out_f(out, "\"helper\":%s,", p->helper ? "true" : "false");
 	sp_out_f(out, "\"pid\":%" PRId32 ",\"ppid\":%" PRId32 ",", p->pid, p->ppid);
 	sp_json_index(out, "parent", p->parent);
 	sp_json_index(out, "rank", p->rank);
@@ -111,6 +114,9 @@ static void put_location(struct sp_out *out, const struct sp_location *l)
 {
 	sp_out_f(out, "{\"process\":%" PRIu32 ",", l->process);
 	sp_json_text(out, "name", l->name);
+	sp_json_text(out, "role", l->role);
+	sp_json_text(out, "runs", l->runs);
+	sp_out_f(out, "\"helper\":%s,", l->helper ? "true" : "false");
 	sp_json_index(out, "creator", l->creator);
 	sp_out_f(out, "\"id\":%" PRIu32 ",\"tid\":%" PRIu64 ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",", l->id,
 	         l->tid, l->begin, l->end);

@@ -45,22 +45,25 @@ static uint32_t give(struct numbers *n, uint64_t number)
 	return take(n, number) ? (uint32_t)number : n->next++;
 }
 
-/* "MPI Rank 3: python3 solver.py" */
+/* "MPI Rank 3: python3 solver.py"; with a role "pytest worker gw0: python3 …" */
 static int name(struct sp_timeline *t, uint32_t process)
 {
 	const struct sp_process *p = &t->m->processes[process];
 	const struct sp_str command = p->command.n ? p->command : p->file;
-	char rank[SP_SCOREP_NAME];
+	char label[SP_SCOREP_NAME];
 	char *text;
 
 	t->names[process] = command;
-	if (p->rank == SP_NONE)
+	if (p->rank == SP_NONE && !p->role.n)
 		return 0;
-	sp_scorep_process(t->m, process, rank);
-	text = sp_arena_alloc(&t->arena, command.n + sizeof rank + 2);
+	if (p->rank == SP_NONE)
+		sp_process_label(p, label);
+	else
+		sp_scorep_process(t->m, process, label);
+	text = sp_arena_alloc(&t->arena, command.n + sizeof label + 2);
 	if (!text)
 		return -1;
-	char *end = mempcpy(mempcpy(stpcpy(text, rank), ": ", 2), command.p, command.n);
+	char *end = mempcpy(mempcpy(stpcpy(text, label), ": ", 2), command.p, command.n);
 	t->names[process] = (struct sp_str){text, (size_t)(end - text)};
 	return 0;
 }

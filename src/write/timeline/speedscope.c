@@ -61,9 +61,11 @@ static void put_head(struct speedscope *s, const char *type, const char *unit, c
 	sp_out_escaped(&s->out, l->name);
 	const struct sp_process *p = &s->m->processes[l->process];
 	char rank[SP_SCOREP_NAME];
-	if (p->rank != SP_NONE) {
+	if (p->rank != SP_NONE || p->role.n) {
 		sp_scorep_process(s->m, l->process, rank);
-		sp_out_f(&s->out, " (%s)", rank);
+		sp_out_text(&s->out, " (");
+		sp_out_escaped(&s->out, sp_text(rank));
+		sp_out_text(&s->out, ")");
 	} else if (s->m->n_processes > 1) {
 		sp_out_f(&s->out, " (process %" PRId32 ")", p->pid);
 	}

@@ -44,7 +44,9 @@ def test_balance_over_processes(spartito, made):
     done = run(spartito, "report", "balance", "--json", "--limit", "0", made / "program")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    assert (found["report"], found["over"], len(found["units"])) == ("balance", "processes", 4)
+    assert (found["report"], found["over"], found["single"], found["helpers"]) == ("balance", "processes", [], [])
+    (found,) = found["groups"]  # processes without a known role, of the same program
+    assert (found["role"], len(found["units"])) == ("program.py", 4)
     rows = {row["name"]: row for row in found["rows"]}
     work = rows["__main__:work"]
     assert work["units"] == 3

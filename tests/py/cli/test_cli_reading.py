@@ -258,7 +258,7 @@ def test_summary(spartito, tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     for text in (
         "spartito: program took",
-        "3 threads: balance",
+        "2 × thread of __main__:work: balance",
         "measuring took about",
         "next: spartito report tree 'x y'",
         "self time",

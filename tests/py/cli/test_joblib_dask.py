@@ -31,6 +31,7 @@ if __name__ == "__main__":
             print(sum(client.gather(client.map(work, range(20)))))
 """,
 }
+ROLES = {"joblib": "loky worker", "distributed": "dask worker"}
 
 
 @pytest.mark.parametrize("library", PROGRAMS)
@@ -53,3 +54,6 @@ def test_tasks_are_counted_in_the_workers(spartito, tmp_path, library):
     assert counts[0] == (0, 0) and [sum(n) for n in zip(*counts)] == [20, 40]
     workers = [p for p, n in zip(processes, counts) if n != (0, 0)]
     assert workers and all(p["parent"] == 0 and p["end"] == "normal" for p in workers)
+    assert {p["role"] for p in workers} == {ROLES[library]}
+    helpers = {p["role"] for p in processes if p["helper"]}
+    assert helpers == {"resource tracker"} and not {"", ROLES[library]} - {p["role"] for p in processes}
