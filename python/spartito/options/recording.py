@@ -70,7 +70,14 @@ RUN = Command(
                 kind="append",
             ),
             Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
-            Option("--only-mine", "leave out the standard library, installed packages, generated code and the C functions they call", common=True),
+            Option("--only-mine", "record only the program's own code and the C functions that it calls", common=True),
+            Option(
+                "--own",
+                "PATH, a directory or file, is the program's own code, as what is below the working directory and the script's without "
+                "environments is; for --only-mine and reports",
+                "PATH",
+                kind="list",
+            ),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
         ),
         *group(

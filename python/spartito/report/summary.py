@@ -106,6 +106,13 @@ def _imports(model: Model, busy: float) -> list[str]:
     return [line] if line else []
 
 
+def _owners(model: Model) -> list[str]:
+    from spartito.report import own
+
+    line = own.line(model)
+    return [line] if line else []
+
+
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["name"] == "wait_time" for m in info["metrics"]):
         return []  # do not load the modules for waits
@@ -150,7 +157,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
-    for line in [*_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
+    owners = _owners(model) if rows and not memory_alone and (visits or not lines) else []
+    for line in [*owners, *_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)

@@ -12,6 +12,7 @@ from spartito.report.iotable import FileIO
 from spartito.report.lines.table import Lines
 from spartito.report.memorytable import Memory
 from spartito.report.messages import Messages
+from spartito.report.own import Own
 from spartito.report.protocol import Report
 from spartito.report.tasktable import Tasks
 from spartito.report.timemory import TripCount, WallClock
@@ -22,6 +23,7 @@ REPORTS: tuple[Report, ...] = (
     Flat(),
     Tree(),
     Callers(),
+    Own(),
     Imports(),
     Lines(),
     Memory(),

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/owner.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/process.h"
@@ -72,8 +73,7 @@ struct sampler {
 	uint64_t asked;                     /* ns; time of the last check that the process is the same */
 	uint64_t samples, unread, late;
 	unsigned failures;
-	char *library; /* owned */
-	bool marks;    /* the process records regions, but no functions */
+	bool marks; /* the process records regions, but no functions */
 	uint32_t random;
 };
 
@@ -409,32 +409,49 @@ static int open_python(struct sampler *s, char *why, size_t n)
 	return r;
 }
 
-static bool take_library(void *arg, const struct sp_raw_def *d, const char *text)
+/* Takes a directory that decides whose code a file is, as the process recorded it. */
+static bool take_directory(void *arg, const struct sp_raw_def *d, const char *text)
 {
-	static const char key[] = "library";
-	if (d->kind != SP_RAW_DEF_META || d->len[0] != sizeof key - 1 || memcmp(text, key, sizeof key - 1) != 0)
-		return false;
-	*(char **)arg = strndup(text + d->len[0], d->len[1]);
-	return true;
+	static const struct {
+		const char *key;
+		enum sp_owner_directory kind;
+	} keys[] = {{"library", SP_OWNER_LIBRARY}, {"prefix", SP_OWNER_PREFIX}, {"cwd", SP_OWNER_PROGRAM}};
+	for (size_t i = 0; d->kind == SP_RAW_DEF_META && i < sizeof keys / sizeof *keys; i++)
+		if (d->len[0] == strlen(keys[i].key) && !memcmp(text, keys[i].key, d->len[0]))
+			sp_owners_add(arg, keys[i].kind, text + d->len[0], d->len[1]);
+	return false;
 }
 
-/* The directory of the standard library, as the process recorded it; NULL: not recorded. */
-static char *library_of(const struct sampler *s)
+/* Finds the directories of the process. Returns the working directory of one that does not record itself in out (n
+ * bytes); empty otherwise, or if it cannot be read. */
+static void directories_of(const struct sampler *s, struct sp_owners *owners, char *out, size_t n)
 {
-	char path[4400], *found = NULL;
+	char path[4400];
 	int fd = s->file ? open(raw_path(s, path, sizeof path), O_RDONLY | O_CLOEXEC) : -1;
-	sp_file_definitions(fd, take_library, &found);
+	out[0] = 0;
+	if (s->file) {
+		sp_file_definitions(fd, take_directory, owners);
+	} else {
+		snprintf(path, sizeof path, "/proc/%d/cwd", (int)s->target.pid);
+		ssize_t length = readlink(path, out, n - 1);
+		out[length > 0 ? length : 0] = 0;
+		sp_owners_add(owners, SP_OWNER_PROGRAM, out, strlen(out));
+	}
 	if (fd >= 0)
 		close(fd);
-	return found;
 }
 
 static int open_file(struct sampler *s)
 {
-	s->library = library_of(s);
-	int r = sp_samples_begin(s->o->dir, s->o->settings, s->library, s->target.pid, s->file);
+	struct sp_owners owners = {0};
+	char cwd[4096];
+	directories_of(s, &owners, cwd, sizeof cwd);
+	int r = sp_samples_begin(s->o->dir, s->o->settings, &owners, s->target.pid, s->file);
+	sp_owners_clear(&owners);
 	if (r)
 		return r;
+	if (*cwd)
+		sp_define_meta("cwd", cwd, strlen(cwd));
 	if (s->file)
 		meta("sampled", "%s", s->file);
 	meta("sample_rate", "%u", s->o->rate);
@@ -503,7 +520,6 @@ static void close_all(struct sampler *s)
 		sp_native_close(s->native);
 	sp_python_close(s->python);
 	sp_target_close(&s->target);
-	free(s->library);
 }
 
 int sp_sampler_run(const struct sp_sampler_options *o, pid_t pid, const char *file, char *why, size_t n)
