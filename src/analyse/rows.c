@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Model.flat(), tree(), callers(), imports() and own() */
 #include "analyse/analyse.h"
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"
@@ -324,7 +324,7 @@ static PyObject *own_dict(const struct sp_model *m, const struct sp_own_report *
 		if (sp_append(packages, Py_BuildValue("(Nd)", sp_text(r->packages[i].name), r->packages[i].time * S)))
 			Py_CLEAR(packages);
 	if (rows && packages)
-		return Py_BuildValue("{sN sN sd}", "rows", rows, "packages", packages, "frame", r->frame * S);
+		return Py_BuildValue("{sN sN sd}", "rows", rows, "packages", packages, "start_end", r->start_end * S);
 	Py_XDECREF(rows);
 	Py_XDECREF(packages);
 	return NULL;

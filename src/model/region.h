@@ -60,7 +60,7 @@ struct sp_region {
 	uint32_t address;   /* NATIVE: address in the object file */
 	uint8_t kind;       /* enum sp_region_kind */
 	uint8_t role;       /* MPI: enum sp_mpi_role */
-	uint8_t owner;      /* enum sp_owner of base/owner.h; see sp_model_own() */
+	uint8_t owner;      /* enum sp_owner of base/owner/owner.h; see sp_model_own() */
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */
 	struct sp_code code;
 };

@@ -3,7 +3,7 @@
 #ifndef SP_RECORD_FILTER_H
 #define SP_RECORD_FILTER_H
 
-#include "base/owner.h"
+#include "base/owner/owner.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -73,8 +73,8 @@ RUN = Command(
             Option("--only-mine", "record only the program's own code and the C functions that it calls", common=True),
             Option(
                 "--own",
-                "PATH, a directory or file, is the program's own code, as what is below the working directory and the script's without "
-                "environments is; for --only-mine and reports",
+                "also count files below PATH as the program's own code, which is below the working directory and the script's, without "
+                "environments; for --only-mine and reports",
                 "PATH",
                 kind="list",
             ),

@@ -46,8 +46,7 @@ REPORT = Command(
             Option("--threshold", "hide call paths below PERCENT of the time (default 1)", "PERCENT", kind="number"),
             Option(
                 "--own",
-                "PATH, a directory or file, is the program's own code (default: what `run --own` named); also own is what is below the "
-                "working directory and the script's, less environments",
+                "also count files below PATH as the program's own code, instead of those that `run --own` named",
                 "PATH",
                 kind="list",
             ),

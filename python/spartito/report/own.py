@@ -4,82 +4,23 @@ time of the run."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds
-from spartito.experiments import contents
+from spartito.experiments import contents, owners
 from spartito.report.calltable import PLACE, calls, place
 from spartito.report.protocol import Query, Report
 
-TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
-if TYPE_CHECKING:
-    from typing import Any
-
-    from spartito._analyse import Model
-
-COLUMNS = (
+NUMBERS = (Column("sum"), Column("%"), Column("self"), Column("libraries"), Column("standard library"))
+NOT_KNOWN = Column("not known")  # only if some function leads to such code
+FUNCTION = (Column("calls", rank=5), Column("own function", left=True, style="cyan"), PLACE)
+LINE_COLUMNS = (
     Column("sum"),
     Column("%"),
     Column("self"),
-    Column("libraries"),
-    Column("standard library"),
-    Column("calls", rank=5),
-    Column("own function", left=True, style="cyan"),
-    PLACE,
+    Column("in callees"),
+    Column("line of own code", left=True, style="cyan"),
 )
-LINE_COLUMNS = (Column("sum"), Column("%"), Column("self"), Column("in callees"), Column("line of own code", left=True, style="cyan"))
-# columns of a row of Model.own(), and with the two that Model.own() does not attribute to functions, the parts of the run
-OWNERS = ("own", "libraries", "standard", "other")
-PARTS = {
-    "own": "own code",
-    "libraries": "libraries",
-    "standard": "standard library",
-    "imports": "imports",
-    "frame": "interpreter start and end",
-    "other": "not known",
-}
-LEAST = 0.005  # share of the time from which the summary names a part
-# what a process records, and what follows if some process did not
-FACTS = {
-    "cwd": "the working directory: own code is only what is below the script's directory, or what --own names",
-    "library": "the directory of the standard library: files outside of own code and environments count as not known",
-    "prefix": "the directory of the environment: its commands may count as own code",
-}
-
-
-def _sum(row: dict[str, Any]) -> float:
-    return float(sum(row[key] for key in OWNERS))
-
-
-def split(model: Model, process: int = -1) -> tuple[dict[str, Any], dict[str, float]]:
-    """Model.own() without imports, and the time of each part of the run in s, by the keys of PARTS."""
-    found, whole = (model.own(process=process, imports=imports) for imports in (False, True))
-    parts = {key: float(sum(row[key] for row in found["rows"])) for key in OWNERS}
-    parts["frame"] = found["frame"]
-    parts["imports"] = sum(map(_sum, whole["rows"])) + whole["frame"] - sum(parts.values())
-    return found, {key: parts[key] for key in PARTS}
-
-
-def line(model: Model) -> str:
-    """A sentence about whose code took the time of the run, for its end; empty: no time was measured."""
-    found, parts = split(model)
-    total = sum(parts.values())
-    if total <= 0:
-        return ""
-    named = []
-    for key, title in PARTS.items():
-        text = f"{title} {percent(parts[key], total)} %"
-        if key == "libraries" and found["packages"] and found["packages"][0][1] >= LEAST * total:
-            package, time = found["packages"][0]
-            text += f" (most: {name(package)} {percent(time, total)} %)"
-        if parts[key] >= LEAST * total:
-            named.append(text)
-    return f"time: {', '.join(named)}"
-
-
-def missing(info: dict[str, Any], process: int) -> list[str]:
-    """Sentences about what the processes did not record, so that whose code it is remains uncertain."""
-    processes = [p["meta"] for i, p in enumerate(info["processes"]) if process in (-1, i)]
-    without = {key: sum(not meta.get(key) for meta in processes) for key in FACTS}
-    return [f"{plural(without[key], 'process')} did not record {text}" for key, text in FACTS.items() if without[key]]
 
 
 def _lines(query: Query, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,21 +41,21 @@ class Own(Report):
     name = "own"
 
     def gather(self, query: Query) -> dict[str, Any]:
-        own, parts = split(query.model, query.process)
+        own, parts = owners.split(query.model, query.process)
         if sum(parts.values()) <= 0:
             raise query.lacks("no time in functions was recorded")
         rows = contents.known(own["rows"], query.info)
         return {
-            "parts": parts,
-            "without_own": {key: rows[0][key] for key in OWNERS},
+            "split": parts,
+            "without_own": {key: rows[0][key] for key in owners.OWNERS},
             "packages": [{"name": package, "excl": time} for package, time in own["packages"]],
-            "rows": [{**row, "sum": _sum(row)} for row in rows[1:]],
+            "rows": [{**row, "sum": owners.total(row)} for row in rows[1:]],
             "lines": _lines(query, rows[1:]),
-            "notes": missing(query.info, query.process),
+            "notes": owners.missing(query.info, query.process),
         }
 
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
-        total = sum(found["parts"].values())
+        total = sum(found["split"].values())
         shown = found["rows"][: query.limit or None]
         _write_functions(out, shown, found["without_own"], total)
         if len(shown) < len(found["rows"]):
@@ -122,11 +63,12 @@ class Own(Report):
         if found["lines"]:
             _write_lines(out, found["lines"][: query.limit or None], total)
         out.line()
+        packages = _most(found["packages"], total)
         out.table(
             [Column("time"), Column("%"), Column("whose code", left=True)],
             [
-                (seconds(time), percent(time, total), PARTS[key] + (_most(found["packages"], total) if key == "libraries" else ""))
-                for key, time in found["parts"].items()
+                (seconds(time), percent(time, total), owners.PARTS[key] + (packages if key == "libraries" else ""))
+                for key, time in found["split"].items()
                 if time or key != "other"
             ],
         )
@@ -140,14 +82,17 @@ def _most(packages: list[dict[str, Any]], total: float) -> str:
 
 
 def _write_functions(out: Output, rows: list[dict[str, Any]], without: dict[str, float], total: float) -> None:
+    unknown = any(row["other"] for row in (*rows, without))
+    keys = owners.OWNERS if unknown else owners.OWNERS[:-1]
+
     def times(row: dict[str, Any]) -> list[str]:
-        return [seconds(_sum(row)), percent(_sum(row), total), *(seconds(row[key]) for key in OWNERS[:3])]
+        return [seconds(owners.total(row)), percent(owners.total(row), total), *(seconds(row[key]) for key in keys)]
 
     lines = [(*times(row), calls(row), name(row["name"]), place(row)) for row in rows]
-    if _sum(without):
+    if owners.total(without):
         lines.append((*times(without), "", "(called by no own function)", ""))
-    out.table(COLUMNS, lines)
-    out.line("sum: with the functions of others that it calls, until they call own functions; imports are apart")
+    out.table([*NUMBERS, *([NOT_KNOWN] if unknown else ()), *FUNCTION], lines)
+    out.line("sum: self, and the time of the library functions that it leads to, until the next own function; without imports")
 
 
 def _write_lines(out: Output, rows: list[dict[str, Any]], total: float) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from spartito.base.text import Column, Output, as_argument, name, percent, plural, seconds, size, visits_text
-from spartito.experiments import contents, sampled
+from spartito.experiments import contents, owners, sampled
 from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
@@ -106,13 +106,6 @@ def _imports(model: Model, busy: float) -> list[str]:
     return [line] if line else []
 
 
-def _owners(model: Model) -> list[str]:
-    from spartito.report import own
-
-    line = own.line(model)
-    return [line] if line else []
-
-
 def _waits(model: Model, info: dict[str, Any]) -> list[str]:
     if not any(m["name"] == "wait_time" for m in info["metrics"]):
         return []  # do not load the modules for waits
@@ -157,8 +150,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
-    owners = _owners(model) if rows and not memory_alone and (visits or not lines) else []
-    for line in [*owners, *_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
+    whose = owners.line(model) if rows and not memory_alone and (visits or not lines) else ""
+    for line in [*filter(None, [whose]), *_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Start, pause and end of a measurement. */
+#include "base/owner/owner.h"
 #include "hook/attach.h"
 #include "hook/calibrate.h"
 #include "hook/children.h"

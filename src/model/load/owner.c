@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whose code each region is. */
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "base/intern.h"
 #include "model/builder/builder.h"
 #include "model/builder/problem.h"

@@ -68,7 +68,7 @@ static void find_outside(struct finding *f, uint32_t process, uint32_t location)
 	}
 }
 
-static void add_paths(struct finding *f, double *frame)
+static void add_paths(struct finding *f, double *start_end)
 {
 	for (uint32_t i = 1; i < f->m->n_paths; i++) {
 		const struct sp_value *value = &f->v->values[i];
@@ -78,7 +78,7 @@ static void add_paths(struct finding *f, double *frame)
 		const double outside = value->excl != 0 ? f->outside[i] : 0;
 
 		row->time[r->owner] += value->excl - outside;
-		*frame += outside;
+		*start_end += outside;
 		if (r->owner == SP_OWNER_OWN) {
 			row->visits += value->visits;
 			row->resumed += value->resumed;
@@ -172,7 +172,7 @@ int sp_report_own(const struct sp_view *v, uint32_t process, uint32_t location, 
 	if (rc == 0) {
 		mark_paths(&f);
 		find_outside(&f, process, location);
-		add_paths(&f, &out->frame);
+		add_paths(&f, &out->start_end);
 		rc = make_rows(&f, out) || make_packages(&f, out) ? -1 : 0;
 	}
 	free(f.own);

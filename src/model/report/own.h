@@ -4,7 +4,7 @@
 #define SP_MODEL_REPORT_OWN_H
 
 #include "base/err.h"
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "model/report/report.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct sp_own_package {
 	double time; /* ns of exclusive times */
 };
 
-/* The exclusive times of all paths are the sum of all rows and `frame`. */
+/* The exclusive times of all paths are the sum of all rows and `start_end`. */
 struct sp_own_report {
 	struct sp_own_row *rows; /* owned; sorted by the sum of their times, except for the first one */
 	size_t n;
@@ -32,7 +32,7 @@ struct sp_own_report {
 	size_t n_packages;
 	/* ns in which main threads ran the interpreter's start and end: paths that neither contain the body of the
 	 * module __main__ nor an own function; 0 for threads in which that body was not recorded */
-	double frame;
+	double start_end;
 };
 
 /* process, location: as for sp_view_open(), which opened v; SP_NONE: all. Call sp_own_free() after success. Returns 0,

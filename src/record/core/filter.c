@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decides which regions are recorded. The last item that matches decides; without a match the region is recorded. +
  * includes, - excludes, ! excludes a function with everything that it calls. */
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "base/script.h"
 #include "record/filter.h"
 #include "record/settings.h"
@@ -271,8 +271,11 @@ bool sp_filter_wants(struct sp_filter *f, const char *module, const char *qualna
 		return !excludes(last_match(f, FILES, module, qualname, file)) &&
 		       !excludes(last_match(f, NO_FILES, module, qualname, file));
 	char last = last_match(f, ALL, module, qualname, file);
-	return last ? !excludes(last)
-	            : !f->only_mine || sp_owner_of(&f->owners, module, qualname, file) == SP_OWNER_OWN;
+	if (last || !f->only_mine)
+		return !excludes(last);
+	/* C functions, whose file is not known, belong to their caller */
+	const enum sp_owner owner = sp_owner_of(&f->owners, module, qualname, file);
+	return owner == SP_OWNER_OWN || owner == SP_OWNER_OTHER;
 }
 
 enum sp_owner sp_filter_owner(const struct sp_filter *f, const char *module, const char *qualname, const char *file)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/process.h"

@@ -3,7 +3,7 @@
 #ifndef SP_SAMPLE_CONTROL_SAMPLES_H
 #define SP_SAMPLE_CONTROL_SAMPLES_H
 
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "record/thread.h"
 #include "sample/control/counters.h"
 #include "sample/target.h"

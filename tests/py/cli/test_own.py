@@ -77,7 +77,7 @@ def test_times_add_up(spartito, tmp_path):
     found = model.own()
     rows = {row["name"]: row for row in found["rows"]}
     whole = sum(row["excl"] for row in flat)
-    assert sum(row[key] for row in found["rows"] for key in OWNERS) + found["frame"] == pytest.approx(whole, rel=1e-9)
+    assert sum(row[key] for row in found["rows"] for key in OWNERS) + found["start_end"] == pytest.approx(whole, rel=1e-9)
     for row in flat:
         if row["category"] == "own":
             assert rows[row["name"]]["own"] == pytest.approx(row["excl"], rel=1e-9)
@@ -95,15 +95,14 @@ def test_times_add_up(spartito, tmp_path):
     assert found["rows"][0]["name"] == "<root>" and found["rows"][0]["standard"] > 0
     outer = [row for row in model.tree(depth=1, location=0) if row["kind"] != "root" and row["category"] != "own"]
     assert "threading:_shutdown" in {row["name"] for row in outer}
-    assert found["frame"] == pytest.approx(sum(row["incl"] for row in outer), rel=1e-6)
+    assert found["start_end"] == pytest.approx(sum(row["incl"] for row in outer), rel=1e-6)
     packages = dict(found["packages"])
-    assert packages["fakelib"] == pytest.approx(
-        sum(row["excl"] for row in flat.values() if row["module"] == "fakelib"), rel=1e-9)
+    assert packages["fakelib"] == pytest.approx(sum(row["excl"] for row in flat.values() if row["module"] == "fakelib"), rel=1e-9)
     # by process and thread as well
-    assert model.own(process=0)["frame"] == pytest.approx(found["frame"], rel=1e-9)
+    assert model.own(process=0)["start_end"] == pytest.approx(found["start_end"], rel=1e-9)
     threads = [model.own(location=i) for i in range(len(model.info()["locations"]))]
-    assert sum(t["frame"] for t in threads) == pytest.approx(found["frame"], rel=1e-9)
-    assert [t["frame"] for t in threads[1:]] == [0]
+    assert sum(t["start_end"] for t in threads) == pytest.approx(found["start_end"], rel=1e-9)
+    assert [t["start_end"] for t in threads[1:]] == [0]
 
 
 def test_report_and_summary(spartito, tmp_path):
@@ -116,11 +115,10 @@ def test_report_and_summary(spartito, tmp_path):
     found = json.loads(report(spartito, tmp_path, "--json"))
     model = Model(str(tmp_path / "out"))
     busy = sum(loc["busy"] for loc in model.info()["locations"])
-    assert sum(found["parts"].values()) == pytest.approx(busy, rel=1e-6)
-    assert sum(row["sum"] for row in found["rows"]) + sum(found["without_own"].values()) + found["parts"]["imports"] + found[
-        "parts"
-    ]["frame"] == pytest.approx(busy, rel=1e-6)
-    assert found["parts"]["imports"] > 0 and found["notes"] == [] and found["lines"] == []
+    assert sum(found["split"].values()) == pytest.approx(busy, rel=1e-6)
+    apart = sum(found["without_own"].values()) + found["split"]["imports"] + found["split"]["start_end"]
+    assert sum(row["sum"] for row in found["rows"]) + apart == pytest.approx(busy, rel=1e-6)
+    assert found["split"]["imports"] > 0 and found["notes"] == [] and found["lines"] == []
 
 
 def test_own_paths(spartito, tmp_path):
@@ -177,7 +175,7 @@ def test_samples_and_lines(spartito, tmp_path):
     found = json.loads(report(spartito, tmp_path, "--json"))
     rows = {row["name"]: row for row in found["rows"]}
     assert rows["__main__:work"]["visits"] is None and rows["__main__:work"]["libraries"] > 0
-    assert sum(found["parts"].values()) == pytest.approx(sum(row["excl"] for row in model.flat()), rel=1e-6)
+    assert sum(found["split"].values()) == pytest.approx(sum(row["excl"] for row in model.flat()), rel=1e-6)
     # the line of the program that led to the library
     lines = {(row["name"], row["line"]): row for row in found["lines"]}
     assert lines["__main__:work", 9]["callees"] >= rows["__main__:work"]["libraries"] * (1 - 1e-6)

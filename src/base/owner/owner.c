@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "base/owner.h"
+#include "base/owner/owner.h"
 #include "base/notebook.h"
 
 #include <stdatomic.h>

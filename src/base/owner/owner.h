@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whose code a file is: the program's own, a library's or Python's. Filters and reports use this one definition. */
-#ifndef SP_BASE_OWNER_H
-#define SP_BASE_OWNER_H
+#ifndef SP_BASE_OWNER_OWNER_H
+#define SP_BASE_OWNER_OWNER_H
 
 #include <stdbool.h>
 #include <stddef.h>
