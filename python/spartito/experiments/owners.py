@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import name, percent, plural
+from spartito.experiments import contents
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ FACTS = {
 }
 
 
+FILTERED = "a filter left functions out: their time is self time of the functions that called them"
+
+
 def total(row: dict[str, Any]) -> float:
     """The sum of the times of a row of Model.own(), in s."""
     return float(sum(row[key] for key in OWNERS))
@@ -44,8 +48,16 @@ def split(model: Model, process: int = -1) -> tuple[dict[str, Any], dict[str, fl
     return found, {key: parts[key] for key in PARTS}
 
 
-def line(model: Model) -> str:
-    """A sentence about whose code took the time of the run, for its end; empty: no time was measured."""
+def filtered(info: dict[str, Any]) -> bool:
+    """Whether a filter left functions out, whose time is that of the functions that called them."""
+    given = contents.settings(info)
+    return given.get("only_mine") == "1" or bool(given.get("filter"))
+
+
+def line(model: Model, info: dict[str, Any]) -> str:
+    """A sentence about whose code took the time of the run, for its end; empty: no time was measured, or not by all functions."""
+    if filtered(info):
+        return ""
     found, parts = split(model)
     whole = sum(parts.values())
     if whole <= 0:
@@ -65,4 +77,5 @@ def missing(info: dict[str, Any], process: int) -> list[str]:
     """Sentences about what the processes did not record, so that whose code it is remains uncertain."""
     processes = [p["meta"] for i, p in enumerate(info["processes"]) if process in (-1, i)]
     without = {key: sum(not meta.get(key) for meta in processes) for key in FACTS}
-    return [f"{plural(without[key], 'process')} did not record {text}" for key, text in FACTS.items() if without[key]]
+    said = [f"{plural(without[key], 'process')} did not record {text}" for key, text in FACTS.items() if without[key]]
+    return [*([FILTERED] if filtered(info) else ()), *said]

@@ -150,7 +150,7 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         times = [(seconds(r["excl"]), percent(r["excl"], total)) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
-    whose = owners.line(model) if rows and not memory_alone and (visits or not lines) else ""
+    whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""
     for line in [*filter(None, [whose]), *_imports(model, total), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:

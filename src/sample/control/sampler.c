@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -422,36 +423,49 @@ static bool take_directory(void *arg, const struct sp_raw_def *d, const char *te
 	return false;
 }
 
-/* Finds the directories of the process. Returns the working directory of one that does not record itself in out (n
- * bytes); empty otherwise, or if it cannot be read. */
-static void directories_of(const struct sampler *s, struct sp_owners *owners, char *out, size_t n)
+/* Finds the directories of a process that does not record itself: the working directory, and that of the standard
+ * library if the process has loaded one of its compiled modules, which are in LIBRARY/lib-dynload. Empty: not found. */
+static void look_for_directories(const struct sampler *s, char cwd[PATH_MAX], char library[PATH_MAX])
 {
-	char path[4400];
-	int fd = s->file ? open(raw_path(s, path, sizeof path), O_RDONLY | O_CLOEXEC) : -1;
-	out[0] = 0;
-	if (s->file) {
-		sp_file_definitions(fd, take_directory, owners);
-	} else {
-		snprintf(path, sizeof path, "/proc/%d/cwd", (int)s->target.pid);
-		ssize_t length = readlink(path, out, n - 1);
-		out[length > 0 ? length : 0] = 0;
-		sp_owners_add(owners, SP_OWNER_PROGRAM, out, strlen(out));
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/cwd", (int)s->target.pid);
+	ssize_t n = readlink(path, cwd, PATH_MAX - 1);
+	cwd[n > 0 ? n : 0] = 0;
+
+	struct sp_mappings m = {0};
+	bool found = false;
+	if (sp_target_mappings(&s->target, &m))
+		return;
+	for (size_t i = 0; i < m.n && !found; i++) {
+		const char *end = strstr(m.all[i].path, "/lib-dynload/");
+		if ((found = end && end - m.all[i].path < PATH_MAX))
+			snprintf(library, PATH_MAX, "%.*s", (int)(end - m.all[i].path), m.all[i].path);
 	}
-	if (fd >= 0)
-		close(fd);
+	sp_mappings_free(&m);
 }
 
 static int open_file(struct sampler *s)
 {
 	struct sp_owners owners = {0};
-	char cwd[4096];
-	directories_of(s, &owners, cwd, sizeof cwd);
+	char path[4400], cwd[PATH_MAX] = "", library[PATH_MAX] = "";
+	if (s->file) {
+		int fd = open(raw_path(s, path, sizeof path), O_RDONLY | O_CLOEXEC);
+		sp_file_definitions(fd, take_directory, &owners);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		look_for_directories(s, cwd, library);
+		sp_owners_add(&owners, SP_OWNER_PROGRAM, cwd, strlen(cwd));
+		sp_owners_add(&owners, SP_OWNER_LIBRARY, library, strlen(library));
+	}
 	int r = sp_samples_begin(s->o->dir, s->o->settings, &owners, s->target.pid, s->file);
 	sp_owners_clear(&owners);
 	if (r)
 		return r;
 	if (*cwd)
 		sp_define_meta("cwd", cwd, strlen(cwd));
+	if (*library)
+		sp_define_meta("library", library, strlen(library));
 	if (s->file)
 		meta("sampled", "%s", s->file);
 	meta("sample_rate", "%u", s->o->rate);

@@ -4,6 +4,7 @@
 import json
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -28,6 +29,7 @@ thread = threading.Thread(target=work); thread.start(); thread.join()
 work()
 """
 SPIN = "def spin(): return sum(i * i for i in range(20000))\ndef call(f): return f()\n"
+NEEDS_SAMPLES = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
 OWNERS = ("own", "libraries", "standard", "other")
 
 
@@ -140,8 +142,23 @@ def test_own_paths(spartito, tmp_path):
     found = categories(Model(out))
     assert found["shared:spin"] == "own" and "fakelib:spin" not in found and "json:dumps" not in found
     shutil.rmtree(out)
-    measured(spartito, tmp_path, "-q", "--only-mine")
+    assert "\ntime: " not in measured(spartito, tmp_path, "--only-mine")  # own code would seem to take all of it
     assert "shared:spin" not in categories(Model(out)) and "__main__:work" in categories(Model(out))
+    assert "a filter left functions out: their time is self time" in report(spartito, tmp_path)
+
+
+@NEEDS_SAMPLES
+def test_attached(tmp_path, spartito):
+    """The sampler finds the directories of a process that records nothing."""
+    text = "import json\ndef work(): json.dumps([{'n': n} for n in range(300)])\nprint(1, flush=True)\nwhile True: work()\n"
+    (tmp_path / "program.py").write_text(text)
+    with subprocess.Popen([sys.executable, "program.py"], cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        done = run(spartito, "attach", "-q", "--duration", "0.5", "-o", tmp_path / "out", process.pid)
+        process.kill()
+    assert done.returncode == 0, done.stderr
+    found = categories(Model(str(tmp_path / "out")))
+    assert found["__main__:work"] == "own" and found["json:dumps"] == "standard"
 
 
 def test_the_directory_of_the_script_is_own(spartito, tmp_path):
@@ -166,7 +183,7 @@ def test_missing_facts_are_named(spartito, tmp_path):
     assert found["__main__:work"] == "own" and found["fakelib:spin"] == "libraries"
 
 
-@pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
+@NEEDS_SAMPLES
 def test_samples_and_lines(spartito, tmp_path):
     loop = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: work()\n"
     program(tmp_path, PROGRAM + loop)
