@@ -105,8 +105,9 @@ class Model:
     process and location are indices that restrict the result to one process or thread, -1: all. match is a part of the name or a
     shell pattern."""
 
-    def __init__(self, directory: str, *, compensate: bool = False) -> None:
-        """compensate: subtract the measured cost of measuring from the times."""
+    def __init__(self, directory: str, *, compensate: bool = False, own: str | None = None) -> None:
+        """compensate: subtract the measured cost of measuring from the times. own: absolute paths of the program's own code, one in
+        each line, instead of those of `run --own`; None: those."""
 
     def info(self) -> dict[str, Any]:
         """A description of the experiment. Times are seconds since its begin unless stated otherwise; parent, creator and the like
@@ -133,16 +134,27 @@ class Model:
     def flat(
         self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1, imports: bool = True
     ) -> list[dict[str, Any]]:
-        """One row for each region: dict(name, module, qualname, file, line, kind, visits, resumed, incl, excl, running, waiting,
-        mean, min, max, std, index). Times are in s.
+        """One row for each region: dict(name, module, qualname, file, line, kind, category, visits, resumed, incl, excl, running,
+        waiting, mean, min, max, std, index). Times are in s.
 
         running and waiting: the parts of excl in which the threads ran, and in which they waited; the rest of excl is time in which
         they were preempted. Where no off-CPU time was recorded, running is excl; samples estimate it. index: the region's number.
         sort: one of incl, excl, running, waiting, visits, mean, max, name.
 
         incl counts the time of recursive calls once. kind is 'python', 'c', 'user', 'native', 'io', 'mpi', 'off', 'collapsed' or
-        'root'. If metrics were recorded, also metrics {name: dict(incl, excl)}. imports False: visits,
+        'root'. category is whose code it is: 'own', 'libraries', 'standard' (the standard library and built-in functions) or 'other'
+        (not known). If metrics were recorded, also metrics {name: dict(incl, excl)}. imports False: visits,
         incl and excl are without import statements, except for modules of the program itself."""
+
+    def own(self, *, location: int = -1, process: int = -1, imports: bool = True) -> dict[str, Any]:
+        """The program's own functions, with the functions of others that they led to. dict(rows, packages, start_end).
+
+        rows: dict(name, module, file, line, visits, resumed, own (s of exclusive time), libraries, standard, other (s of exclusive
+        time in such functions that it called, directly or through each other, until the next own function), calls_own (it led to
+        calls of own functions)). The first row, without a name, is what no own function called. The others are sorted by the sum
+        of their times. packages: (name, s of exclusive time) of the top-level packages of libraries, most first. start_end: s in which
+        main threads ran the interpreter's start and end. start_end and the times of all rows are the exclusive time of all call paths.
+        imports False: without import statements, as in flat()."""
 
     def imports(self, *, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """The modules that were imported: module, file, own (of the program, not of a library), importer (index of the module that

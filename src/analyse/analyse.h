@@ -21,6 +21,7 @@ enum sp_key {
 	KEY_FILE,
 	KEY_LINE,
 	KEY_KIND,
+	KEY_CATEGORY,
 	KEY_VISITS,
 	KEY_RESUMED,
 	KEY_INCL,
@@ -110,6 +111,7 @@ int sp_watch(void *watch, uint64_t done, uint64_t total);
 PyObject *sp_model_info(PyObject *self, PyObject *unused);
 PyObject *sp_model_flat(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_imports(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *sp_model_own_report(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_tree(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_io(PyObject *self, PyObject *unused);

@@ -41,15 +41,16 @@ void sp_model_leave(struct sp_model_object *self)
 
 static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"directory", "compensate", NULL};
+	static char *names[] = {"directory", "compensate", "own", NULL};
+	const char *own = NULL;
 	PyObject *directory = NULL;
 	struct sp_model_object *self = NULL;
 	struct sp_state *st = PyType_GetModuleState(type);
 	struct sp_err e = {.code = 0};
 	int compensate = 0, rc;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$p:Model", names, PyUnicode_FSConverter, &directory,
-	                                        &compensate))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$pz:Model", names, PyUnicode_FSConverter, &directory,
+	                                        &compensate, &own))
 		return NULL;
 	self = (struct sp_model_object *)type->tp_alloc(type, 0);
 	if (!self)
@@ -60,7 +61,8 @@ static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		goto fail;
 	}
 	Py_BEGIN_ALLOW_THREADS rc =
-	    sp_model_load(&self->model, PyBytes_AS_STRING(directory), compensate ? SP_MODEL_COMPENSATE : 0, &e);
+	    sp_model_load(&self->model, PyBytes_AS_STRING(directory), compensate ? SP_MODEL_COMPENSATE : 0, &e) ||
+	    (own && sp_model_own(self->model, own, &e));
 	Py_END_ALLOW_THREADS if (rc)
 	{
 		sp_raise(st, &e);
@@ -155,6 +157,8 @@ static PyMethodDef model_methods[] = {
     {"flat", (PyCFunction)(void (*)(void))sp_model_flat, METH_VARARGS | METH_KEYWORDS, "One row for each region."},
     {"imports", (PyCFunction)(void (*)(void))sp_model_imports, METH_VARARGS | METH_KEYWORDS,
      "What importing modules cost."},
+    {"own", (PyCFunction)(void (*)(void))sp_model_own_report, METH_VARARGS | METH_KEYWORDS,
+     "The time of the program's own functions, with the libraries that they call."},
     {"tree", (PyCFunction)(void (*)(void))sp_model_tree, METH_VARARGS | METH_KEYWORDS,
      "One row for each call path, in the order of printing."},
     {"callers", (PyCFunction)(void (*)(void))sp_model_callers, METH_VARARGS | METH_KEYWORDS,

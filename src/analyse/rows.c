@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Model.flat(), tree(), callers() and imports() */
+/* Model.flat(), tree(), callers(), imports() and own() */
 #include "analyse/analyse.h"
+#include "base/owner/owner.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"
 #include "model/report/imports.h"
+#include "model/report/own.h"
 #include "model/str.h"
 
 #include <stdlib.h>
@@ -60,6 +62,7 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	    sp_put_key(st, d, KEY_QUALNAME, sp_text(r->qualname)) || sp_put_key(st, d, KEY_FILE, sp_text(r->file)) ||
 	    sp_put_key(st, d, KEY_LINE, PyLong_FromUnsignedLong(r->line)) ||
 	    sp_put_key(st, d, KEY_KIND, PyUnicode_InternFromString(sp_region_kind_names[r->kind])) ||
+	    sp_put_key(st, d, KEY_CATEGORY, PyUnicode_InternFromString(sp_owner_names[r->owner])) ||
 	    sp_put_key(st, d, KEY_VISITS, PyLong_FromUnsignedLongLong(n->v.visits)) ||
 	    sp_put_key(st, d, KEY_RESUMED, PyLong_FromUnsignedLongLong(n->v.resumed)) ||
 	    put_real(st, d, KEY_INCL, n->v.incl) || put_real(st, d, KEY_EXCL, n->v.excl) ||
@@ -297,4 +300,62 @@ PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
 	sp_view_close(&view);
 	free(imports);
 	return list;
+}
+
+static PyObject *own_row(const struct sp_model *m, const struct sp_own_row *x)
+{
+	const struct sp_region *r = &m->regions[x->region];
+	PyObject *d =
+	    Py_BuildValue("{sN sN sN sk sK sK sO}", "name", sp_text(r->name), "module", sp_text(r->module), "file",
+	                  sp_text(r->file), "line", (unsigned long)r->line, "visits", (unsigned long long)x->visits,
+	                  "resumed", (unsigned long long)x->resumed, "calls_own", x->calls_own ? Py_True : Py_False);
+
+	for (int i = 0; d && i < SP_OWNERS; i++)
+		if (sp_put(d, sp_owner_names[i], PyFloat_FromDouble(x->time[i] * S)))
+			Py_CLEAR(d);
+	return d;
+}
+
+static PyObject *own_dict(const struct sp_model *m, const struct sp_own_report *r)
+{
+	PyObject *rows = PyList_New(0), *packages = PyList_New(0);
+
+	for (size_t i = 0; rows && i < r->n; i++)
+		if (sp_append(rows, own_row(m, &r->rows[i])))
+			Py_CLEAR(rows);
+	for (size_t i = 0; packages && i < r->n_packages; i++)
+		if (sp_append(packages, Py_BuildValue("(Nd)", sp_text(r->packages[i].name), r->packages[i].time * S)))
+			Py_CLEAR(packages);
+	if (rows && packages)
+		return Py_BuildValue("{sN sN sd}", "rows", rows, "packages", packages, "start_end", r->start_end * S);
+	Py_XDECREF(rows);
+	Py_XDECREF(packages);
+	return NULL;
+}
+
+PyObject *sp_model_own_report(PyObject *o, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"location", "process", "imports", NULL};
+	struct sp_model_object *self = (struct sp_model_object *)o;
+	struct sp_state *st = sp_state_of(o);
+	struct query q = {.sort = "incl", .location = -1, .process = -1};
+	struct sp_own_report report = {.n = 0};
+	struct sp_view view = {.m = NULL};
+	struct sp_err e = {.code = 0};
+	PyObject *result;
+	int rc, imports = 1;
+
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$llp:own", names, &q.location, &q.process, &imports))
+		return NULL;
+	if (check(st, self->model, &q) || sp_model_enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
+	                            (!imports && sp_view_without_imports(&view, &e)) ||
+	                            sp_report_own(&view, q.process < 0 ? SP_NONE : (uint32_t)q.process,
+	                                          q.location < 0 ? SP_NONE : (uint32_t)q.location, &report, &e);
+	Py_END_ALLOW_THREADS result = rc ? sp_raise(st, &e) : own_dict(self->model, &report);
+	sp_model_leave(self);
+	sp_view_close(&view);
+	sp_own_free(&report);
+	return result;
 }

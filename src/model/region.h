@@ -60,11 +60,12 @@ struct sp_region {
 	uint32_t address;   /* NATIVE: address in the object file */
 	uint8_t kind;       /* enum sp_region_kind */
 	uint8_t role;       /* MPI: enum sp_mpi_role */
+	uint8_t owner;      /* enum sp_owner of base/owner/owner.h; see sp_model_own() */
 	bool generator;     /* a generator, coroutine or async generator: may be suspended */
 	struct sp_code code;
 };
 
-/* Whether a function belongs to the program: its file is neither in Python's library nor in an installed package. */
+/* Whether a region is a Python function of the program itself. */
 bool sp_region_is_own(const struct sp_region *r);
 
 #endif

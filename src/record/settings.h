@@ -48,6 +48,7 @@ struct sp_settings {
 	char *machine, *executable; /* owned; names to use in the results, or empty */
 	char *mpi;                  /* owned; auto, off, or groups of functions as SCOREP_MPI_ENABLE_GROUPS has them */
 	char *hook;                 /* owned; "auto" or a hook's name */
+	char *own;                  /* owned; paths of the program's own code, separated by newlines */
 	char *filter;               /* owned; filter items as documented, separated by newlines */
 	char *lines;                /* owned; patterns of functions whose lines are recorded, separated by newlines */
 };

@@ -76,7 +76,7 @@ KINDS = {
 }
 FORMATS = "otf2 cube pstats perfetto chrome speedscope folded pprof callgrind tau ppk text lprof timemory json".split()
 REPORTS = (
-    "tree|callers --match *f*|findings|imports|io|memory|tasks|lines|lines --plain|balance|messages|messages --csv|waits"
+    "tree|callers --match *f*|findings|own|imports|io|memory|tasks|lines|lines --plain|balance|messages|messages --csv|waits"
     "|critical-path|trip-count|wall-clock|--threads"
     "|--processes|--compensate|tree --threads|--limit 0 --sort name||--process 0"
 ).split("|")

@@ -108,12 +108,12 @@ def check(directory: str) -> None:
         raise Refused(f"{directory} is not the directory of an experiment{packed}")
 
 
-def load(directory: str, compensate: bool = False) -> tuple[Model, dict[str, Any]]:
-    """The model of an experiment and its info(). Refused, _analyse.Error: it cannot be read."""
+def load(directory: str, compensate: bool = False, own: str | None = None) -> tuple[Model, dict[str, Any]]:
+    """The model of an experiment and its info(). own: as for Model. Refused, _analyse.Error: it cannot be read."""
     check(directory)
     from spartito._analyse import Model
 
-    model = Model(directory, compensate=compensate)
+    model = Model(directory, compensate=compensate, own=own)
     return model, model.info()
 
 

@@ -70,7 +70,14 @@ RUN = Command(
                 kind="append",
             ),
             Option("--exclude", "do not record what matches PATTERN; the last match wins", "PATTERN", kind="append"),
-            Option("--only-mine", "leave out the standard library, installed packages, generated code and the C functions they call", common=True),
+            Option("--only-mine", "record only the program's own code and the C functions that it calls", common=True),
+            Option(
+                "--own",
+                "also count files below PATH as the program's own code, which is below the working directory and the script's, without "
+                "environments; for --only-mine and reports",
+                "PATH",
+                kind="list",
+            ),
             Option("--depth", "record calls down to N frames (default 0: all)", "N", kind="count"),
         ),
         *group(

@@ -9,10 +9,11 @@ ALL = "json limit"  # options of nearly every report
 PARTS = "threads processes process rank"
 
 REPORTS = (
-    Topic("flat", "the functions with the most time (the default)", f"{ALL} {PARTS} compensate match sort"),
+    Topic("flat", "the functions with the most time (the default)", f"{ALL} {PARTS} compensate match own sort"),
     Topic("tree", "the call tree, callers above what they call", f"{ALL} {PARTS} compensate depth match sort threshold"),
     Topic("callers", "who calls the functions of --match, and whom they call", f"{ALL} compensate match"),
     Topic("findings", "at most seven things that cost most, with evidence and what to try", f"{ALL} compensate"),
+    Topic("own", "the program's own functions, each with the libraries that it calls", f"{ALL} compensate own process rank"),
     Topic("imports", "what importing modules took, as a tree of modules", f"{ALL} compensate process rank"),
     Topic("lines", "functions line by line, with their source (run --lines)", f"{ALL} {PARTS} match plain"),
     Topic("memory", "allocations by line and call path, peak and leaks (run --memory-profile)", f"{ALL} process rank"),

@@ -65,6 +65,7 @@ SETTINGS = (
     Setting("sample_native", "--sample-native", "flag", "0", recorded=False),
     Setting("calls", "--calls", "flag", "1", recorded=False),
     Setting("source", "--no-source", "flag", "1"),
+    Setting("own", "--own", "paths", ""),
     Setting("only_mine", "--only-mine", "flag", "0"),
     Setting("depth", "--depth", "count", "0"),
     Setting("task_limit", "--task-limit", "count", "100000"),
@@ -169,6 +170,17 @@ def _patterns(text: str) -> str:
     return "\n".join(dict.fromkeys(items))
 
 
+def paths(text: str) -> str:
+    """Absolute paths, one a line. ValueError: a file or directory does not exist."""
+    found = []
+    for item in _items(text):
+        path = os.path.abspath(item)
+        if not os.path.exists(path):
+            raise ValueError(f"{item!r}: no such file or directory")
+        found.append(path)
+    return "\n".join(dict.fromkeys(found))
+
+
 def _hook(text: str) -> str:
     if text == "auto":
         return text
@@ -258,6 +270,7 @@ CHECKS = {
     "label": _label,
     "types": _types,
     "rate": _rate,
+    "paths": paths,
 }
 
 

@@ -44,6 +44,12 @@ REPORT = Command(
             Option("--sort", "running, waiting, self, total, calls, mean, max or name; or the keys of JSON: excl, incl, visits", "KEY", choices=SORTS),
             Option("--depth", "levels of the tree or table to show", "N", kind="count"),
             Option("--threshold", "hide call paths below PERCENT of the time (default 1)", "PERCENT", kind="number"),
+            Option(
+                "--own",
+                "also count files below PATH as the program's own code, instead of those that `run --own` named",
+                "PATH",
+                kind="list",
+            ),
             Option("--by", "balance: region (functions, the default) or path (call paths)", "region|path", choices=("region", "path")),
         ),
         *group(
@@ -65,6 +71,7 @@ REPORT = Command(
         ("spartito report", "the costliest functions of the newest run"),
         ("spartito report tree --depth 5 DIR", "the call tree, five levels"),
         ("spartito report tree --match test_checkout DIR", "the call tree below one function or region"),
+        ("spartito report own DIR", "the program's own functions, with the time of the libraries that they call"),
         ("spartito report callers --match 'solver:*' --limit 5 DIR", "callers and callees of the functions of one module"),
         ("spartito report lines --limit 1 DIR", "the costliest function line by line, after `run --lines`"),
         ("spartito report memory DIR", "where memory goes, after `run --memory-profile`"),

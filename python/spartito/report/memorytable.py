@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 LINE = ("function", "file", "line", "within")  # keys that identify the source line of a site
-INSTALLED = ("/site-packages/", "/dist-packages/")  # parts of paths of installed packages
 CHART_WIDTH, CHART_HEIGHT = 64, 6
 # keys of a site that are added when sites are summed up
 SUMS = (
@@ -69,20 +68,15 @@ def place(row: dict[str, Any]) -> str:
     return _place(row["function"], row["line"]) + (f", in {row['within']}" if row.get("within") else "")
 
 
-def _own_files(model: Model, info: dict[str, Any]) -> dict[str, str]:
-    """{name: file} of the program's own functions, which are those outside of the standard library and of installed packages."""
-    libraries = tuple({p["meta"]["library"] + "/" for p in info["processes"] if p["meta"].get("library")})
-
-    def is_own(file: str) -> bool:
-        return file.startswith(("/", "In[")) and not file.startswith(libraries) and not any(part in file for part in INSTALLED)
-
-    return {row["name"]: row["file"] for row in model.flat() if row["kind"] == "python" and is_own(row["file"])}
+def _own_files(model: Model) -> dict[str, str]:
+    """{name: file} of the program's own functions."""
+    return {row["name"]: row["file"] for row in model.flat() if row["kind"] == "python" and row["category"] == "own"}
 
 
-def with_own(model: Model, info: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+def with_own(model: Model, found: dict[str, Any]) -> list[dict[str, Any]]:
     """The sites of Model.memory(), attributed to lines of the program. If a library allocated the memory, `within` is the location
     in the library. If the program's line was not recorded, it is 0, and the function is that of the call path."""
-    own = _own_files(model, info)
+    own = _own_files(model)
     stacks: dict[int, list[str]] = found["stacks"]
     callers = {path: next((f for f in reversed(stack) if f in own), None) for path, stack in stacks.items()}
     sites = []
@@ -132,7 +126,7 @@ def gather(model: Model, info: dict[str, Any], limit: int, process: int = -1) ->
     if not is_recorded(info):
         raise Refused("no memory was recorded; `spartito run --memory-profile` or `--memory-sample 512K` records it")
     found = model.memory()
-    sites = [site for site in with_own(model, info, found) if process in (-1, site["process"])]
+    sites = [site for site in with_own(model, found) if process in (-1, site["process"])]
     processes = [p for p in found["processes"] if process in (-1, p["process"])]
     if not processes:
         raise Refused(f"no memory was recorded in {title(info, process)}")

@@ -43,11 +43,23 @@ def _framed(report: Report, query: Query, found: dict[str, Any]) -> dict[str, An
     }
 
 
+def _own(options: dict[str, object]) -> str | None:
+    """The paths of --own as Model takes them. Usage: one does not exist."""
+    if "own" not in options:
+        return None
+    from spartito.options.settings import paths, plain_text
+
+    try:
+        return paths(plain_text(options["own"]))
+    except ValueError as e:
+        raise Usage(f"--own: {e}") from None
+
+
 def show(topic: Topic, directory: str, options: dict[str, object]) -> int:
     """Prints a report. Returns the exit status: 0 or losses.INCOMPLETE. Usage: as for check(). Refused, _analyse.Error: the
     experiment cannot be read, or has no such data."""
     report = check(topic, options)
-    model, _ = load(directory, bool(options.get("compensate")))
+    model, _ = load(directory, bool(options.get("compensate")), _own(options))
     query = Query(model, directory, options)
     found = report.gather(query)
     if query.given("json"):

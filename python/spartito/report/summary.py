@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size, visits_text
-from spartito.experiments import contents, roles, sampled
+from spartito.experiments import contents, owners, roles, sampled
 from spartito.experiments.cost import cost_sentence, measuring_cost
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
@@ -174,7 +174,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         times = [(seconds(r["running"]), percent(r["running"], running), *([_wait(r)] if split else [])) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
-    for line in [*_imports(model, total), *_waiting(model, info), *sampled.notes(info), *of_mpi(info), *balances]:
+    whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""
+    for line in [*filter(None, [whose]), *_imports(model, total), *_waiting(model, info), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)

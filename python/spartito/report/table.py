@@ -13,6 +13,7 @@ from spartito.report.iotable import FileIO
 from spartito.report.lines.table import Lines
 from spartito.report.memorytable import Memory
 from spartito.report.messages import Messages
+from spartito.report.own import Own
 from spartito.report.protocol import Report
 from spartito.report.tasktable import Tasks
 from spartito.report.timemory import TripCount, WallClock
@@ -24,6 +25,7 @@ REPORTS: tuple[Report, ...] = (
     Tree(),
     Callers(),
     Findings(),
+    Own(),
     Imports(),
     Lines(),
     Memory(),

@@ -56,7 +56,7 @@ def memory(model: Model, info: dict[str, Any]) -> Columns:
             "call_path": path_columns(found["stacks"][site["path"]])["call_path"],
             **{f"inner_{key}": site[key] for key in ("function", "file", "line")},
         }
-        for site, own in zip(found["sites"], memorytable.with_own(model, info, found))
+        for site, own in zip(found["sites"], memorytable.with_own(model, found))
     ]
     rows.sort(key=lambda row: -row["peak_bytes"])
     return of_rows(rows, SITE, memorytable.notes(found, info))

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spartito.options.settings import Value
 
-RECORDED = ("trace_memory", "when_full", "filter", "only_mine", "metrics")  # settings that samplers use as well
+RECORDED = ("trace_memory", "when_full", "filter", "own", "only_mine", "metrics")  # settings that samplers use as well
 FINISH_TIMEOUT = 30  # seconds to wait for the last samples of this host
 REMOTE_TIMEOUT = 5  # seconds to wait for those of other hosts, whose processes may outlive the program
 

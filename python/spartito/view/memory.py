@@ -75,7 +75,7 @@ def answer(model: Model, process: int | None) -> tuple[dict[str, Any], dict[str,
     found = model.memory()
     mine = [p for p in found["processes"] if process in (None, p["process"])]
     info = model.info()
-    sites = [site for site in memorytable.with_own(model, info, found) if process in (None, site["process"])]
+    sites = [site for site in memorytable.with_own(model, found) if process in (None, site["process"])]
     columns: dict[str, list[float]] = {"at": [], "heap": [], "resident": []}
     heaps = []
     for p in mine:

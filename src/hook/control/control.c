@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Start, pause and end of a measurement. */
+#include "base/owner/owner.h"
 #include "hook/attach.h"
 #include "hook/calibrate.h"
 #include "hook/children.h"
@@ -89,6 +90,15 @@ static char *library_directory(void)
 	return slash ? strndup(p, (size_t)(slash - p)) : NULL;
 }
 
+/* Returns sys.prefix, the directory of the environment; empty: it has been removed. Borrowed. */
+static const char *prefix_directory(void)
+{
+	PyObject *prefix = PySys_GetObject("prefix"); /* borrowed */
+	const char *p = prefix && PyUnicode_Check(prefix) ? PyUnicode_AsUTF8(prefix) : NULL;
+	PyErr_Clear();
+	return p ? p : "";
+}
+
 static void meta_command(void)
 {
 	struct sp_command c = {0};
@@ -147,6 +157,8 @@ static void meta(const struct sp_hook *h)
 		sp_define_meta("executable", s->executable, strlen(s->executable));
 	else if (n > 0)
 		sp_define_meta("executable", text, (size_t)n);
+	if (*s->own)
+		sp_define_meta("own", s->own, strlen(s->own));
 	if (*s->machine)
 		sp_define_meta("machine", s->machine, strlen(s->machine));
 	if (getcwd(text, sizeof text)) {
@@ -155,8 +167,10 @@ static void meta(const struct sp_hook *h)
 	}
 	char *library = library_directory();
 	if (library)
-		sp_define_meta("library", library, strlen(library)); /* a sampler filters with the same directory */
+		sp_define_meta("library", library, strlen(library)); /* a sampler filters with the same directories */
 	free(library);
+	const char *prefix = prefix_directory();
+	sp_define_meta("prefix", prefix, strlen(prefix));
 	sp_names_write_cells(true);
 	meta_machine();
 	sp_define_meta("spartito", SP_VERSION, strlen(SP_VERSION));
@@ -213,8 +227,16 @@ static int begin_here(const struct sp_hook *h, bool booting)
 static int filter_of(struct sp_filter **f, const struct sp_settings *s)
 {
 	char why[512] = "";
-	char *library = library_directory();
-	int r = sp_filter_new(f, s, library, why, sizeof why);
+	struct sp_owners owners = {0};
+	char *library = library_directory(), cwd[PATH_MAX];
+	const char *prefix = prefix_directory();
+	if (library)
+		sp_owners_add(&owners, SP_OWNER_LIBRARY, library, strlen(library));
+	sp_owners_add(&owners, SP_OWNER_PREFIX, prefix, strlen(prefix));
+	if (getcwd(cwd, sizeof cwd))
+		sp_owners_add(&owners, SP_OWNER_PROGRAM, cwd, strlen(cwd));
+	int r = sp_filter_new(f, s, &owners, why, sizeof why);
+	sp_owners_clear(&owners);
 	free(library);
 	if (r)
 		PyErr_Format(PyExc_ValueError, "filter: %s", *why ? why : strerror(-r));

@@ -83,7 +83,8 @@ static int n_arguments(const PyCodeObject *code)
 bool sp_label_by_call(const PyCodeObject *code, const char *module, const char *name, const char *file)
 {
 	return wanted.args && n_arguments(code) > 0 &&
-	       sp_filter_belongs(sp_process.filter, module, name, file) != SP_LIBRARY;
+	       (sp_filter_owner(sp_process.filter, module, name, file) != SP_OWNER_STANDARD ||
+	        sp_filter_includes(sp_process.filter, module, name, file));
 }
 
 /* "fA", "fA:LINE", "[fA][file]" or "[fA][file:LINE]" */
@@ -168,8 +169,9 @@ bool sp_label_add(uint32_t region, PyCodeObject *code, struct sp_text module, st
 	                       .line = line,
 	                       .flags = flags,
 	                       .facts = sp_code_facts(code)};
-	const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, f->module.p, f->name.p, f->file.p);
-	f->not_imported = belongs == SP_INSTALLED || (belongs == SP_MINE && *f->file.p == '<');
+	const enum sp_owner owner = sp_filter_owner(sp_process.filter, f->module.p, f->name.p, f->file.p);
+	f->not_imported = !sp_filter_includes(sp_process.filter, f->module.p, f->name.p, f->file.p) &&
+	                  (owner == SP_OWNER_LIBRARIES || (owner == SP_OWNER_OWN && *f->file.p == '<'));
 	if (sp_arguments_of(&f->arguments, code, n_arguments(code))) {
 		free(f);
 		return false;

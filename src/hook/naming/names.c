@@ -414,8 +414,8 @@ static uint64_t slot_new(PyCodeObject *code, const char *module, struct name nam
 	if (id && sp_names_is_cell(file))
 		sp_source_keep(code, file); /* its source is not available anywhere else */
 	if (whose_matters()) {
-		const enum sp_belongs belongs = sp_filter_belongs(sp_process.filter, module, name.p, file);
-		slot |= belongs == SP_LIBRARY || belongs == SP_INSTALLED ? SP_SLOT_LIBRARY : 0;
+		const bool own = sp_filter_owner(sp_process.filter, module, name.p, file) == SP_OWNER_OWN;
+		slot |= own || sp_filter_includes(sp_process.filter, module, name.p, file) ? 0 : SP_SLOT_LIBRARY;
 	}
 	return slot | id << SP_SLOT_ID;
 }

@@ -352,7 +352,12 @@ static int load(struct sp_model **out, const char *dir, unsigned flags, struct s
 int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct sp_err *e)
 {
 	*out = NULL;
-	return load(out, dir, flags, e) ? sp_fail_in(e, "%s", dir) : 0;
+	int rc = load(out, dir, flags, e);
+	if (rc == 0 && (rc = sp_model_own(*out, NULL, e))) {
+		sp_model_free(*out);
+		*out = NULL;
+	}
+	return rc ? sp_fail_in(e, "%s", dir) : 0;
 }
 
 void sp_model_free(struct sp_model *m)

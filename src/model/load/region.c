@@ -183,10 +183,3 @@ uint32_t sp_build_unknown_region(struct sp_builder *b)
 
 	return sp_build_region(b, part, 0, SP_RAW_REGION_COLLAPSED);
 }
-
-bool sp_region_is_own(const struct sp_region *r)
-{
-	return r->kind == SP_REGION_PYTHON && r->module.n && r->file.n && r->file.p[0] == '/' &&
-	       !strstr(r->file.p, "/site-packages/") && !strstr(r->file.p, "/dist-packages/") &&
-	       !strstr(r->file.p, "/lib/python3");
-}

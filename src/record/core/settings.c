@@ -21,6 +21,7 @@ const struct sp_setting sp_setting_table[] = {
     {"filter", SP_SETTING_TEXT, AT(filter), ""},
     {"lines", SP_SETTING_TEXT, AT(lines), ""},
     {"source", SP_SETTING_BOOL, AT(source), "1"},
+    {"own", SP_SETTING_TEXT, AT(own), ""},
     {"only_mine", SP_SETTING_BOOL, AT(only_mine), "0"},
     {"depth", SP_SETTING_COUNT, AT(depth), "0"},
     {"profile_depth", SP_SETTING_COUNT, AT(profile_depth), "0"},

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/owner/owner.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/process.h"
@@ -72,8 +74,7 @@ struct sampler {
 	uint64_t asked;                     /* ns; time of the last check that the process is the same */
 	uint64_t samples, unread, late;
 	unsigned failures;
-	char *library; /* owned */
-	bool marks;    /* the process records regions, but no functions */
+	bool marks; /* the process records regions, but no functions */
 	uint32_t random;
 };
 
@@ -409,32 +410,62 @@ static int open_python(struct sampler *s, char *why, size_t n)
 	return r;
 }
 
-static bool take_library(void *arg, const struct sp_raw_def *d, const char *text)
+/* Takes a directory that decides whose code a file is, as the process recorded it. */
+static bool take_directory(void *arg, const struct sp_raw_def *d, const char *text)
 {
-	static const char key[] = "library";
-	if (d->kind != SP_RAW_DEF_META || d->len[0] != sizeof key - 1 || memcmp(text, key, sizeof key - 1) != 0)
-		return false;
-	*(char **)arg = strndup(text + d->len[0], d->len[1]);
-	return true;
+	static const struct {
+		const char *key;
+		enum sp_owner_directory kind;
+	} keys[] = {{"library", SP_OWNER_LIBRARY}, {"prefix", SP_OWNER_PREFIX}, {"cwd", SP_OWNER_PROGRAM}};
+	for (size_t i = 0; d->kind == SP_RAW_DEF_META && i < sizeof keys / sizeof *keys; i++)
+		if (d->len[0] == strlen(keys[i].key) && !memcmp(text, keys[i].key, d->len[0]))
+			sp_owners_add(arg, keys[i].kind, text + d->len[0], d->len[1]);
+	return false;
 }
 
-/* The directory of the standard library, as the process recorded it; NULL: not recorded. */
-static char *library_of(const struct sampler *s)
+/* Finds the directories of a process that does not record itself: the working directory, and that of the standard
+ * library if the process has loaded one of its compiled modules, which are in LIBRARY/lib-dynload. Empty: not found. */
+static void look_for_directories(const struct sampler *s, char cwd[PATH_MAX], char library[PATH_MAX])
 {
-	char path[4400], *found = NULL;
-	int fd = s->file ? open(raw_path(s, path, sizeof path), O_RDONLY | O_CLOEXEC) : -1;
-	sp_file_definitions(fd, take_library, &found);
-	if (fd >= 0)
-		close(fd);
-	return found;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/cwd", (int)s->target.pid);
+	ssize_t n = readlink(path, cwd, PATH_MAX - 1);
+	cwd[n > 0 ? n : 0] = 0;
+
+	struct sp_mappings m = {0};
+	bool found = false;
+	if (sp_target_mappings(&s->target, &m))
+		return;
+	for (size_t i = 0; i < m.n && !found; i++) {
+		const char *end = strstr(m.all[i].path, "/lib-dynload/");
+		if ((found = end && end - m.all[i].path < PATH_MAX))
+			snprintf(library, PATH_MAX, "%.*s", (int)(end - m.all[i].path), m.all[i].path);
+	}
+	sp_mappings_free(&m);
 }
 
 static int open_file(struct sampler *s)
 {
-	s->library = library_of(s);
-	int r = sp_samples_begin(s->o->dir, s->o->settings, s->library, s->target.pid, s->file);
+	struct sp_owners owners = {0};
+	char path[4400], cwd[PATH_MAX] = "", library[PATH_MAX] = "";
+	if (s->file) {
+		int fd = open(raw_path(s, path, sizeof path), O_RDONLY | O_CLOEXEC);
+		sp_file_definitions(fd, take_directory, &owners);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		look_for_directories(s, cwd, library);
+		sp_owners_add(&owners, SP_OWNER_PROGRAM, cwd, strlen(cwd));
+		sp_owners_add(&owners, SP_OWNER_LIBRARY, library, strlen(library));
+	}
+	int r = sp_samples_begin(s->o->dir, s->o->settings, &owners, s->target.pid, s->file);
+	sp_owners_clear(&owners);
 	if (r)
 		return r;
+	if (*cwd)
+		sp_define_meta("cwd", cwd, strlen(cwd));
+	if (*library)
+		sp_define_meta("library", library, strlen(library));
 	if (s->file)
 		meta("sampled", "%s", s->file);
 	meta("sample_rate", "%u", s->o->rate);
@@ -503,7 +534,6 @@ static void close_all(struct sampler *s)
 		sp_native_close(s->native);
 	sp_python_close(s->python);
 	sp_target_close(&s->target);
-	free(s->library);
 }
 
 int sp_sampler_run(const struct sp_sampler_options *o, pid_t pid, const char *file, char *why, size_t n)

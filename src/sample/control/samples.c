@@ -46,7 +46,8 @@ static void define_columns(const char *metrics)
 	counters = sp_process.settings.instrument ? 0 : sp_counters_define(metrics);
 }
 
-int sp_samples_begin(const char *dir, const char *const *settings, const char *library, pid_t pid, const char *file)
+int sp_samples_begin(const char *dir, const char *const *settings, const struct sp_owners *owners, pid_t pid,
+                     const char *file)
 {
 	static const char *const own[] = {"trace", "1", "clock", "monotonic", "mpi", "off", "metrics", "", NULL};
 	struct sp_settings s;
@@ -62,7 +63,7 @@ int sp_samples_begin(const char *dir, const char *const *settings, const char *l
 	}
 	for (const char *const *o = own; *o; o += 2)
 		sp_settings_set(&s, o[0], o[1], why, sizeof why);
-	int r = sp_filter_new(&f, &s, library, why, sizeof why);
+	int r = sp_filter_new(&f, &s, owners, why, sizeof why);
 	if (!r)
 		r = sp_process_start_sampler(dir, &s, f, pid, file);
 	if (r)

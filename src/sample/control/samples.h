@@ -3,6 +3,7 @@
 #ifndef SP_SAMPLE_CONTROL_SAMPLES_H
 #define SP_SAMPLE_CONTROL_SAMPLES_H
 
+#include "base/owner/owner.h"
 #include "record/thread.h"
 #include "sample/control/counters.h"
 #include "sample/target.h"
@@ -54,8 +55,10 @@ enum sp_sample_column {
 
 /* Begins the file of samples of process pid in the experiment dir. file: name of the process's own raw file, or NULL.
  * settings: alternating names and values, ending with NULL: memory, when_full, instrument and those of the filter.
+ * owners: the directories that decide whose code a file is.
  * Returns 0 or a negative errno. */
-int sp_samples_begin(const char *dir, const char *const *settings, const char *library, pid_t pid, const char *file);
+int sp_samples_begin(const char *dir, const char *const *settings, const struct sp_owners *owners, pid_t pid,
+                     const char *file);
 void sp_samples_end(uint64_t end);
 /* Makes an entry for a function; NULL: no memory. Texts are UTF-8. */
 struct sp_sampled_region *sp_samples_region(const char *module, const char *name, const char *file, uint32_t line,

@@ -115,3 +115,21 @@ class Raw:
                 elif call is not None:
                     call.append((what, *rest))
         return found
+
+
+def without_meta(directory, key):
+    """Renames the META records of this key in all raw files of an experiment, as if the process had not written them."""
+    for path in (directory / "raw").glob("*.raw"):
+        raw = Raw(path)
+        assert key in raw.meta, (path, key)
+        data = bytearray(raw.data)
+        for kind, _, at, used, _, _ in raw.chunks():
+            record = at
+            while kind == DEFS and record < at + used:
+                what, _, size = struct.unpack_from("=HHI", data, record)
+                n = struct.unpack_from("=I", data, record + 16)[0]
+                if what == META and data[record + 32 : record + 32 + n] == key.encode():
+                    data[record + 32 : record + 32 + n] = b"x" * n
+                    struct.pack_into("=I", data, at - 4, 0)  # no checksum, as the old one would be wrong
+                record += size
+        path.write_bytes(data)

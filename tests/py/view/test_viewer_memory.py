@@ -55,7 +55,7 @@ def found(recorded):
     """The memory report, with the call sites in the program."""
     model = Model(str(recorded))
     memory = model.memory()
-    return {**memory, "sites": memorytable.with_own(model, model.info(), memory)}
+    return {**memory, "sites": memorytable.with_own(model, memory)}
 
 
 @pytest.fixture(scope="module")
