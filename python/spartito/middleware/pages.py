@@ -21,7 +21,7 @@ _numbers = itertools.count(1)
 
 
 def new_name(request: str) -> str:
-    """A file name of its own for the page of a request such as "GET /items/7". The client chooses the path, so only harmless
+    """A new file name for the page of a request such as "GET /items/7". The client chooses the path, so only harmless
     characters of it are in the name."""
     words = re.sub(r"[^A-Za-z0-9_]+", "-", request)[:60].strip("-")
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{next(_numbers)}-{words}.html"

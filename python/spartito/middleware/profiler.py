@@ -127,7 +127,7 @@ class Profiler:
         **settings: Any,
     ) -> None:
         """app: the application. directory: for the pages. token: clients that send it in the header X-Spartito or in the query
-        parameter `spartito` have their request measured; None: no client can ask. every: one of so many requests is measured.
+        parameter `spartito` have their request measured; None: no client can ask. every: one of `every` requests is measured.
         rate: the probability with which a request is measured. keep: maximum number of pages in the directory. max_seconds: the
         maximum length of a measurement. settings: as of spartito.start(). ValueError, TypeError: an argument is invalid."""
         if token is not None and not token:
@@ -209,8 +209,8 @@ class Profiler:
     # ---- page ----
 
     def page(self, measurement: Measurement, keep: bool) -> concurrent.futures.Future[bytes]:
-        """Ends the measurement and makes its page in a thread. keep: in the directory, and the result is empty; otherwise the result
-        is the page. The result may be an exception: Refused, why there is no page."""
+        """Ends the measurement and makes its page in a thread. keep: in the directory, and the result is empty; otherwise the
+        result is the page. The result may be an exception: Refused, why there is no page."""
         result: concurrent.futures.Future[bytes] = concurrent.futures.Future()
         result.set_running_or_notify_cancel()  # a task that waits for it and is cancelled does not cancel it
         measurement.stop()
@@ -255,4 +255,5 @@ class Profiler:
         for line in pages.make(measurement.directory, path):
             log.warning("%s: %s", measurement.name, line)
         if measurement.cut:
-            log.warning("%s: the measurement ended after %g s (max_seconds), the request later", measurement.name, self._max_seconds)
+            text = "%s: the measurement ended after %g s (max_seconds), the request later"
+            log.warning(text, measurement.name, self._max_seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Middleware for WSGI applications: Django, Flask, Pyramid and others."""
+"""Middleware for WSGI applications: Django, Flask and others."""
 
 from __future__ import annotations
 
@@ -85,9 +85,7 @@ class WSGIMiddleware(Profiler):
         measurement.region.__exit__(None, None, None)
         self.page(measurement, keep=True)
 
-    def _page_instead(
-        self, measurement: Measurement | None, environ: dict[str, Any], start_response: StartResponse
-    ) -> list[bytes]:
+    def _page_instead(self, measurement: Measurement | None, environ: dict[str, Any], start_response: StartResponse) -> list[bytes]:
         if measurement is None:
             return _respond(start_response, "503 Service Unavailable", f"{BUSY}; ask again\n".encode(), "text/plain")
         try:

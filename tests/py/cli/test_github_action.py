@@ -20,7 +20,8 @@ def test_the_definition_is_consistent():
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
     assert set(ACTION) == {"name", "description", "inputs", "outputs", "runs"} and ACTION["runs"]["using"] == "composite"
     for name, given in ACTION["inputs"].items():
-        assert set(given) <= {"description", "required", "default"} and given.get("required") or isinstance(given["default"], str), name
+        assert set(given) <= {"description", "required", "default"}, name
+        assert given.get("required") or isinstance(given["default"], str), name
     assert set(re.findall(r"\binputs\.([\w-]+)", text)) == set(ACTION["inputs"])
     for step in STEPS.values():
         assert step["shell"] == "bash" and set(step) <= {"name", "id", "if", "shell", "working-directory", "env", "run"}

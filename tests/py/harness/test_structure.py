@@ -113,8 +113,8 @@ def python_imports(path, modules):
 
 # the packages of python/spartito: each imports only those before it. Modules beside them, such as spartito.user, may import all.
 PACKAGES = (
-    "base", "options", "experiments", "report", "compare", "picture", "sample", "run", "view", "results", "notebook", "pytest",
-    "compat", "cli",
+    "base", "options", "experiments", "report", "compare", "picture", "sample", "run", "view", "results", "middleware", "notebook",
+    "pytest", "compat", "cli",
 )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The middleware in real servers, whose command lines are as without it: uvicorn with FastAPI, gunicorn with workers and threads."""
+"""The middleware in real servers, with their usual command lines: uvicorn with FastAPI, gunicorn with workers and threads."""
 
 import concurrent.futures
+import os
 import signal
 import socket
 import subprocess
@@ -66,8 +67,10 @@ class Server:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
         words = [word.replace("PORT", str(self.port)) for word in command]
-        self.log = open(cwd / "log", "w")
-        self.process = subprocess.Popen([sys.executable, "-m", *words], cwd=cwd, stdout=self.log, stderr=self.log)
+        self.log = cwd / "log"
+        env = {**os.environ, "HOME": str(cwd)}  # gunicorn puts a socket there
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen([sys.executable, "-m", *words], cwd=cwd, env=env, stdout=log, stderr=log)
         until(self.answers)
 
     def answers(self):
@@ -89,9 +92,7 @@ class Server:
         """Ends the server as Ctrl-C does; returns its log."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(100)
-        self.log.close()
-        with open(self.log.name) as f:
-            return f.read()
+        return self.log.read_text()
 
 
 @pytest.fixture
@@ -107,7 +108,6 @@ def serve(tmp_path):
         if server.process.poll() is None:
             server.process.kill()
             server.process.wait()
-        server.log.close()
 
 
 def measured(server, path, headers=ASKING):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """spartito.middleware.WSGIMiddleware: which requests are measured, what clients get, and what the pages contain."""
 
+import io
 import threading
 import urllib.request
 from wsgiref.simple_server import WSGIRequestHandler, make_server
@@ -79,13 +80,12 @@ def test_requests_that_do_not_ask_are_passed_on(tmp_path, token):
 
 def test_a_body_that_is_complete_stays_the_same_object(tmp_path):
     """Servers derive Content-Length from a list of one block, and send files with the system call sendfile."""
-    for number, body in enumerate(([b"one"], FileWrapper(open(__file__, "rb")))):
+    for number, body in enumerate(([b"one"], FileWrapper(io.BytesIO(b"of a file")))):
         middleware, client = WSGIMiddleware(answer(lambda body=body: body), tmp_path, token=TOKEN), Client()
         assert middleware(environment(f"/ö{number}", headers=ASKING), client) is body
         page = pages_in(tmp_path)[-1]
         assert (client.status, client.headers) == ("201 Created", {"X-Own": "1", "X-Spartito": page.name})
         assert {f"GET /ö{number}", __name__ + ":work"} <= regions(page)
-    body.close()
 
 
 @pytest.mark.parametrize("asked", [3, 1], ids=["whole", "closed early"])

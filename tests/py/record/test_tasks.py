@@ -259,34 +259,6 @@ def test_json(spartito, kinds):
     assert written["handed"]["given"] == found["handed"]["given"]
 
 
-REGIONS = """
-import asyncio
-import spartito
-
-async def leaf():
-    await asyncio.sleep(0.001)
-
-async def middle():
-    with spartito.region("inner"):
-        await leaf()
-
-async def main():
-    with spartito.region("outer"), spartito.region("second"):
-        await middle()
-        await asyncio.sleep(0.001)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("hook", HOOKS)
-def test_waits_in_user_regions_name_the_innermost_coroutine(spartito, tmp_path, hook):
-    model, _ = recorded(spartito, tmp_path, REGIONS, "--hook", hook)
-    (main,) = of(model.tasks(), "main")
-    assert (main["steps"], main["state"]) == (3, "returned")
-    assert {where: w["count"] for where, w in waits(main).items()} == {"sleep": 2}
-
-
 def test_more_tasks_than_listed(spartito, tmp_path):
     model, _ = recorded(
         spartito,

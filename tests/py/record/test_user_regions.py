@@ -15,7 +15,7 @@ import spartito as package
 from commandline import run
 from spartito import _measure
 from spartito._analyse import Model
-from test_tasks import by_coroutine, recorded
+from test_tasks import by_coroutine, of, recorded, waits
 
 HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
@@ -454,3 +454,31 @@ except ValueError:
         "main": (1, 5, {"returned": 1}),
         "raises": (1, 1, {"raised": 1}),
     }
+
+
+AWAITING = """
+import asyncio
+import spartito
+
+async def leaf():
+    await asyncio.sleep(0.001)
+
+async def middle():
+    with spartito.region("inner"):
+        await leaf()
+
+async def main():
+    with spartito.region("outer"), spartito.region("second"):
+        await middle()
+        await asyncio.sleep(0.001)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_waits_in_user_regions_name_the_innermost_coroutine(spartito, tmp_path, hook):
+    model, _ = recorded(spartito, tmp_path, AWAITING, "--hook", hook)
+    (main,) = of(model.tasks(), "main")
+    assert (main["steps"], main["state"]) == (3, "returned")
+    assert {where: w["count"] for where, w in waits(main).items()} == {"sleep": 2}
