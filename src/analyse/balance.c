@@ -201,7 +201,8 @@ static bool *read_chosen(PyObject *units, size_t n)
 		const size_t unit = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(items, i));
 
 		if (!PyErr_Occurred() && unit >= n)
-			PyErr_Format(PyExc_ValueError, "there is no unit %zu; the last is %zd", unit, (Py_ssize_t)n - 1);
+			PyErr_Format(PyExc_ValueError, "there is no unit %zu; the last is %zd", unit,
+			             (Py_ssize_t)n - 1);
 		if (PyErr_Occurred()) {
 			free(chosen);
 			chosen = NULL;
@@ -229,9 +230,8 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	bool *chosen;
 	PyObject *out, *units = Py_None;
 
-	if (!st ||
-	    !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sssnsO:balance", names, &by, &time, &over, &limit, &match,
-	                                 &units))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sssnsO:balance", names, &by, &time, &over, &limit,
+	                                        &match, &units))
 		return NULL;
 	which = word("over", over, overs);
 	q.paths = word("by", by, bys) == 1;

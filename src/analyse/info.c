@@ -79,7 +79,8 @@ static PyObject *process(const struct sp_process *p)
 		return NULL;
 	if (sp_put(d, "file", sp_text(p->file)) || sp_put(d, "host", sp_text(p->host)) ||
 	    sp_put(d, "command", sp_text(p->command)) || sp_put(d, "role", sp_text(p->role)) ||
-	    sp_put(d, "name", sp_text(p->name)) || sp_put(d, "label", sp_text((struct sp_str){label, strlen(sp_process_label(p, label))})) ||
+	    sp_put(d, "name", sp_text(p->name)) ||
+	    sp_put(d, "label", sp_text((struct sp_str){label, strlen(sp_process_label(p, label))})) ||
 	    sp_put(d, "helper", PyBool_FromLong(p->helper)) || sp_put(d, "pid", PyLong_FromLong(p->pid)) ||
 	    sp_put(d, "ppid", PyLong_FromLong(p->ppid)) || sp_put(d, "parent", sp_index_or_none(p->parent)) ||
 	    sp_put(d, "rank", sp_index_or_none(p->rank)) || sp_put(d, "world", sp_index_or_none(p->world_index)) ||
@@ -117,8 +118,7 @@ static PyObject *location(const struct sp_model *m, uint32_t number)
 		return NULL;
 	if (sp_put(d, "process", PyLong_FromUnsignedLong(l->process)) || sp_put(d, "name", sp_text(l->name)) ||
 	    sp_put(d, "role", sp_text(l->role)) || sp_put(d, "runs", sp_text(l->runs)) ||
-	    sp_put(d, "helper", PyBool_FromLong(l->helper)) ||
-	    sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) ||
+	    sp_put(d, "helper", PyBool_FromLong(l->helper)) || sp_put(d, "tid", PyLong_FromUnsignedLongLong(l->tid)) ||
 	    sp_put(d, "creator", sp_index_or_none(l->creator)) ||
 	    sp_put(d, "begin", PyFloat_FromDouble((double)l->begin * S)) ||
 	    sp_put(d, "end", PyFloat_FromDouble((double)l->end * S)) || sp_put(d, "lost", lost(&l->lost)) ||

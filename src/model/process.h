@@ -88,7 +88,8 @@ struct sp_location {
 	struct sp_str name; /* "MainThread", "Thread-1 (work)", … */
 	struct sp_str role; /* "ThreadPoolExecutor worker"; empty: no rule of parts/roles.c applies */
 	struct sp_str runs; /* the function that the thread runs: the first one of the target program; may be empty */
-	bool helper;        /* its role is to wait on behalf of other threads, such as a queue's feeder; or its process is a helper */
+	bool helper; /* its role is to wait on behalf of other threads, such as a queue's feeder; or its process is a
+	                helper */
 	uint64_t tid;
 	uint64_t begin, end; /* ns since sp_model.begin_ns */
 	uint32_t id;         /* number within its process */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Library functions whose enter gives information: names of threads and processes, a thread's creator, that
- * greenlet is loaded, tasks, work for pools. They are found by name once, when their code object is first seen; other functions cost nothing
- * extra. */
+ * greenlet is loaded, tasks, work for pools. They are found by name once, when their code object is first seen; other
+ * functions cost nothing extra. */
 #include "hook/greenlet.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
@@ -137,7 +137,8 @@ static void name_process(PyObject *process, const char *attribute)
 static void define_entry(PyObject *function)
 {
 	const PyFunctionObject *p = (PyFunctionObject *)function;
-	const char *module = p->func_module && PyUnicode_Check(p->func_module) ? PyUnicode_AsUTF8(p->func_module) : NULL;
+	const char *module =
+	    p->func_module && PyUnicode_Check(p->func_module) ? PyUnicode_AsUTF8(p->func_module) : NULL;
 	const char *name = module ? PyUnicode_AsUTF8(p->func_qualname) : NULL;
 	char text[256];
 	const int n = name ? snprintf(text, sizeof text, "%s:%s", module, name) : 0;

@@ -100,7 +100,8 @@ void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t
 int sp_build_line_process(struct sp_builder *b, struct sp_loading *l);
 int sp_build_lines(struct sp_builder *b, struct sp_err *e);
 
-/* role.c: finds the roles of a process and of its threads by their call paths, names and command line. -1: no memory. */
+/* role.c: finds the roles of a process and of its threads by their call paths, names and command line. -1: no memory.
+ */
 int sp_build_roles(struct sp_builder *b, struct sp_loading *l);
 
 /* lock.c. sp_build_lock_record() reads a DEADLOCK record; sp_build_lock_process() builds the locks and waits of a

@@ -88,8 +88,7 @@ static unsigned depth_of(const struct sp_model *m, uint32_t path)
  * applies. */
 static const struct sp_role_rule *find_rule(struct sp_builder *b, const struct sp_process *p,
                                             const struct sp_location *l, const struct sp_role_index *x,
-                                            const struct sp_role_rule *rules, const char *command,
-                                            const char *entry)
+                                            const struct sp_role_rule *rules, const char *command, const char *entry)
 {
 	const struct sp_row *row = b->priv->rows + l->first_value, *end = row + l->values;
 	const struct sp_role_rule *best = NULL, *rule;
@@ -219,7 +218,8 @@ int sp_build_roles(struct sp_builder *b, struct sp_loading *l)
 			t->role = text("main thread");
 	}
 	if (first)
-		rule = find_rule(b, p, first, &b->process_roles, sp_process_roles, p->forked ? NULL : p->command.p, entry);
+		rule =
+		    find_rule(b, p, first, &b->process_roles, sp_process_roles, p->forked ? NULL : p->command.p, entry);
 	if (!rule)
 		return 0;
 	p->role = text(rule->role);

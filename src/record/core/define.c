@@ -263,8 +263,7 @@ void sp_define_forget(void)
 static bool is_of_parent(const struct sp_raw_def *d, const char *text)
 {
 	static const char mpi[] = "mpi_", missing[] = "missing_mpi_", labels[] = SP_META_MISSING_LABELS,
-	                  name[] = SP_META_NAME,
-	                  entry[] = SP_META_ENTRY;
+	                  name[] = SP_META_NAME, entry[] = SP_META_ENTRY;
 	switch (d->kind) {
 	case SP_RAW_DEF_LOCATION_NAME:
 	case SP_RAW_DEF_CHILD:
