@@ -65,4 +65,4 @@ def pytest_configure(config: Config) -> None:
         raise pytest.UsageError("--spartito-fail-above needs --spartito-baseline FILE")
     from spartito.pytest import session
 
-    session.begin(config)
+    session.begin(config, config.getoption("--spartito-top") or TOP)

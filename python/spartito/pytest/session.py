@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 KEY = "spartito"  # in workerinput: the experiment; in workeroutput: why the worker is not measured, or ""
 
 
-def begin(config: Config) -> None:
-    """Registers the hooks of this process. pytest.UsageError: a baseline cannot be read, or a file cannot be written."""
+def begin(config: Config, top: int) -> None:
+    """Registers the hooks of this process. top: number of tests to show. pytest.UsageError: a baseline cannot be read, or a
+    file cannot be written."""
     given = getattr(config, "workerinput", None)
     if given is None:
-        config.pluginmanager.register(Main(config), "spartito-session")
+        config.pluginmanager.register(Main(config, top), "spartito-session")
     elif KEY in given:
         config.pluginmanager.register(Worker(config, given[KEY]), "spartito-session")
 
@@ -56,8 +57,9 @@ class Main:
 
     directory: of the experiment; "": no experiment. problems: sentences about what is not measured."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, top: int) -> None:
         self.config = config
+        self.top = top
         self.durations = Durations()
         self.directory = ""
         self.problems: list[str] = []

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from spartito._analyse import Error
 from spartito.base.messages import harmless
 from spartito.base.text import Column, as_argument, count, name, percent, plain_table, plural, seconds
-from spartito.pytest.plugin import TOP
 from spartito.pytest.profile import Profile
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def write(main: Main, reporter: TerminalReporter) -> None:
             profile = Profile(main.directory, set(all_runs))
         except Error as e:
             problems.append(f"{main.directory} cannot be read: {e}")
-    lines = _results(all_runs, profile, main.config.getoption("--spartito-top") or TOP)
+    lines = _results(all_runs, profile, main.top)
     lines += [*problems, *_experiment(main, profile, next(iter(all_runs), "")), *main.verdict.notes]
     if main.save is not None:
         lines.append(f"durations: {as_argument(main.save)}")
