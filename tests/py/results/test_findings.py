@@ -48,8 +48,10 @@ async def block():
     compute()
 async def other():
     for _ in range(20): await asyncio.sleep(0.005)
+async def child(): await asyncio.sleep(0.001)
 async def alone():
-    time.sleep(0.15)
+    time.sleep(0.15)  # before it has other tasks
+    await asyncio.gather(child(), child())
 async def main(): await asyncio.gather(block(), other(), other())
 asyncio.run(main())
 asyncio.run(alone())

@@ -24,6 +24,7 @@ WAITING = (
 )  # fmt: skip
 WAIT = "wait_time"  # metric of `run --waits`
 WORK = ("python", "user", "c", "native")  # kinds of regions that are work
+UNIT_SHARE = thresholds.PATH_SHARE / 100  # of the time of a thread, process or rank: one with little work has less than others
 ROWS = 200  # call paths that are searched, those with the largest imbalance
 
 
@@ -91,7 +92,7 @@ def uneven(run: Run) -> list[Finding]:
     times: dict[int, dict[int, float]] = {path: {} for path in candidates}  # {call path: {index in units: s}}
     for i, unit in enumerate(table["units"]):
         part = {"location": unit} if over == "threads" else {"process": unit}
-        for row in run.model.tree(threshold=thresholds.PATH_SHARE, **part):
+        for row in run.model.tree(threshold=UNIT_SHARE, **part):
             if row["path"] in times and row["visits"]:
                 times[row["path"]][i] = row["incl"]
     found = []
