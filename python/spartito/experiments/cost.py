@@ -39,8 +39,8 @@ def with_error(value: str, error: str | None) -> str:
 
 
 def cost_sentence(info: dict[str, Any]) -> str:
-    """The words "measuring took about 12 ms ± 2 ms". The cost of recording allocations and waits is not known; if there are any, the text
-    says so."""
+    """The words "measuring took about 12 ms ± 2 ms". The cost of recording allocations and waits is not known; if there are any,
+    the text says so."""
     metrics = {metric["name"] for metric in info["metrics"]}
     beside = [what for what, metric in (("memory", "allocations"), ("waits", "waits")) if metric in metrics]
     of = f"measuring calls, without {' and '.join(beside)}," if beside else "measuring"

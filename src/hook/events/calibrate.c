@@ -128,8 +128,8 @@ static bool is_known(const struct sp_hook *h)
 static bool may_switch(void)
 {
 	const PyThreadState *ts = PyThreadState_Get();
-	return PyInterpreterState_ThreadHead(PyInterpreterState_Get()) == ts && !PyThreadState_Next((PyThreadState *)ts) &&
-	       !ts->c_profilefunc && !sp_chain_used();
+	return PyInterpreterState_ThreadHead(PyInterpreterState_Get()) == ts &&
+	       !PyThreadState_Next((PyThreadState *)ts) && !ts->c_profilefunc && !sp_chain_used();
 }
 
 static void set_cost(void)
@@ -138,8 +138,7 @@ static void set_cost(void)
 	sp_process.header->cost_in_ps = known.cost.in_ps;
 	sp_process.header->cost_out_ps = known.cost.out_ps;
 	if (known.error_ps >= 0)
-		sp_define_meta("cost_error", error,
-		               (size_t)snprintf(error, sizeof error, "%" PRId64, known.error_ps));
+		sp_define_meta("cost_error", error, (size_t)snprintf(error, sizeof error, "%" PRId64, known.error_ps));
 }
 
 void sp_calibrate_before(const struct sp_hook *h)

@@ -219,7 +219,8 @@ uint32_t sp_names_c_function(struct sp_thread *t, PyObject *callable, uint64_t *
 	if (!c_identity(callable, &def, &owner))
 		return 0;
 	*key = (uint64_t)def | 2;
-	struct sp_c_cache *c = &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11 ^ (uint64_t)owner >> 6) % SP_C_CACHE];
+	struct sp_c_cache *c =
+	    &t->c_cache[((uint64_t)def >> 5 ^ (uint64_t)def >> 11 ^ (uint64_t)owner >> 6) % SP_C_CACHE];
 	if (SP_UNLIKELY(c->def != def || c->name != def->ml_name || c->owner != owner))
 		*c = (struct sp_c_cache){def, def->ml_name, owner, c_region_slow(callable, def, owner)};
 	return (uint32_t)c->region;

@@ -49,7 +49,8 @@ def test_the_summary_has_the_size(recorded):
     assert info["events"] >= EVENTS and line.startswith(f"trace: {info['events']:,} events; the raw files take ")
     lines, info = recorded(0, "--trace-memory", "1M")
     (process,) = info["processes"]
-    assert lines[1] == f"the trace of process {process['pid']} passed --trace-memory (1.0 MiB) and was written to disk: 1.5 MiB uncompressed"
+    passed = "passed --trace-memory (1.0 MiB) and was written to disk: 1.5 MiB uncompressed"
+    assert lines[1] == f"the trace of process {process['pid']} {passed}"
     lines, _ = recorded(2, "--trace-memory", "1M")
     assert lines[1].startswith("the trace of 2 processes passed --trace-memory (1.0 MiB)") and len(lines) == 2
     lines, _ = recorded(0, "--trace-memory", "1M", "--when-full", "stop")
