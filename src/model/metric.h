@@ -50,6 +50,8 @@ struct sp_off_cpu {
 	double waiting, preempted;
 };
 struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
+/* The rest of it: the time in which the thread ran. */
+double sp_running_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
 
 extern const char *const sp_metric_kind_names[SP_METRIC_KINDS]; /* "rusage", … */
 

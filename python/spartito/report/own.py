@@ -92,7 +92,7 @@ def _write_functions(out: Output, rows: list[dict[str, Any]], without: dict[str,
     if owners.total(without):
         lines.append((*times(without), "", "(called by no own function)", ""))
     out.table([*NUMBERS, *([NOT_KNOWN] if unknown else ()), *FUNCTION], lines)
-    out.line("sum: self, and the time of the library functions that it leads to, until the next own function; without imports")
+    out.line("sum: self, and the library functions that it leads to, until the next own function; without waiting and imports")
 
 
 def _write_lines(out: Output, rows: list[dict[str, Any]], total: float) -> None:

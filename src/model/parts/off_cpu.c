@@ -86,6 +86,13 @@ struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64
 	return (struct sp_off_cpu){waiting, fmin(all - waiting, value_of(metrics, c->preempted))};
 }
 
+double sp_running_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)
+{
+	const struct sp_off_cpu off = sp_off_cpu_of(c, metrics, excl);
+
+	return fmax(0, excl - off.waiting - off.preempted);
+}
+
 struct adding {
 	const struct sp_builder *b;
 	const struct sp_loading *l;

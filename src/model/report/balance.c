@@ -222,8 +222,7 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 	for (i = 0; i < l->values; i++, row++, metrics += m->n_metrics) {
 		if (!row->path || !(row->v.visits || row->v.resumed || row->v.incl > 0))
 			continue;
-		const struct sp_off_cpu off = sp_off_cpu_of(&columns, metrics, row->v.excl);
-		const double running = fmax(0, row->v.excl - off.waiting - off.preempted);
+		const double running = sp_running_of(&columns, metrics, row->v.excl);
 
 		sp_balance_add(&r->paths, row->path, row->v.incl, running);
 		sp_balance_add(&r->regions, m->paths[row->path].region, outermost[row->path] ? row->v.incl : 0,

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-const char *const sp_metric_kind_names[SP_METRIC_KINDS] = {"rusage", "papi",   "perf",  "bytes",
+const char *const sp_metric_kind_names[SP_METRIC_KINDS] = {"rusage", "papi",   "perf",   "bytes",
                                                            "wait",   "sample", "memory", "off_cpu"};
 
 int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e)

@@ -48,13 +48,15 @@ static void mark_paths(struct finding *f)
 static void add_outside(struct finding *f, const struct sp_location *l)
 {
 	const struct sp_row *rows = f->m->values + l->first_value;
+	const size_t width = f->m->n_metrics;
+	const uint64_t *metrics = width ? f->m->row_metrics + l->first_value * width : NULL;
 	bool any = false;
 
 	for (size_t i = 0; i < l->values && !any; i++)
 		any = f->main[rows[i].path];
 	for (size_t i = 0; i < l->values && any; i++)
 		if (!f->main[rows[i].path] && !f->own[rows[i].path])
-			f->outside[rows[i].path] += rows[i].v.excl;
+			f->outside[rows[i].path] += sp_running_of(&f->v->off, metrics + i * width, rows[i].v.excl);
 }
 
 static void find_outside(struct finding *f, uint32_t process, uint32_t location)
@@ -68,6 +70,11 @@ static void find_outside(struct finding *f, uint32_t process, uint32_t location)
 	}
 }
 
+static double running(const struct sp_view *v, uint32_t path)
+{
+	return sp_running_of(&v->off, v->metrics + path * v->m->n_metrics, v->values[path].excl);
+}
+
 static void add_paths(struct finding *f, double *start_end)
 {
 	for (uint32_t i = 1; i < f->m->n_paths; i++) {
@@ -77,7 +84,7 @@ static void add_paths(struct finding *f, double *start_end)
 		/* a view without imports has no time in paths that imported */
 		const double outside = value->excl != 0 ? f->outside[i] : 0;
 
-		row->time[r->owner] += value->excl - outside;
+		row->time[r->owner] += running(f->v, i) - outside;
 		*start_end += outside;
 		if (r->owner == SP_OWNER_OWN) {
 			row->visits += value->visits;
@@ -149,7 +156,7 @@ static int make_packages(const struct finding *f, struct sp_own_report *out)
 			break;
 		}
 		out->packages[id].name = (struct sp_str){r->module.p, n};
-		out->packages[id].time += f->v->values[i].excl - outside;
+		out->packages[id].time += running(f->v, i) - outside;
 		out->n_packages = names.n;
 	}
 	if (rc == 0)

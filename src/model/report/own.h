@@ -14,17 +14,17 @@
 struct sp_own_row {
 	uint32_t region; /* 0, the first row: what no own function called */
 	uint64_t visits, resumed;
-	double time[SP_OWNERS]; /* ns of exclusive times: own is its own, the others those of the called functions */
+	double time[SP_OWNERS]; /* ns in which the threads ran: own is its own, the others those of the called functions */
 	bool calls_own;         /* it led to calls of own functions, too; their time is in their rows */
 };
 
 /* A top-level package of libraries. */
 struct sp_own_package {
 	struct sp_str name;
-	double time; /* ns of exclusive times */
+	double time; /* ns in which the threads ran */
 };
 
-/* The exclusive times of all paths are the sum of all rows and `start_end`. */
+/* The times in which the threads ran in all paths are the sum of all rows and `start_end`. */
 struct sp_own_report {
 	struct sp_own_row *rows; /* owned; sorted by the sum of their times, except for the first one */
 	size_t n;
