@@ -11,13 +11,13 @@ from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds, shortened, size
 from spartito.experiments.contents import is_recorded, settings
 from spartito.experiments.naming import title
+from spartito.experiments.ownfiles import own_files
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
     from spartito._analyse import Model
 
 LINE = ("function", "file", "line", "within")  # keys that identify the source line of a site
-INSTALLED = ("/site-packages/", "/dist-packages/")  # parts of paths of installed packages
 CHART_WIDTH, CHART_HEIGHT = 64, 6
 # keys of a site that are added when sites are summed up
 SUMS = (
@@ -71,12 +71,8 @@ def place(row: dict[str, Any]) -> str:
 
 
 def _own_files(model: Model, info: dict[str, Any]) -> dict[str, str]:
-    """{name: file} of the program's own functions, which are those outside of the standard library and of installed packages."""
-    libraries = tuple({p["meta"]["library"] + "/" for p in info["processes"] if p["meta"].get("library")})
-
-    def is_own(file: str) -> bool:
-        return file.startswith(("/", "In[")) and not file.startswith(libraries) and not any(part in file for part in INSTALLED)
-
+    """{name: file} of the program's own functions."""
+    is_own = own_files(info)
     return {row["name"]: row["file"] for row in model.flat() if row["kind"] == "python" and is_own(row["file"])}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from spartito.base.text import count, name, percent, quoted, seconds
 from spartito.experiments.cost import cost
+from spartito.experiments.ownfiles import own_files
 from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run, place
 
@@ -26,13 +27,15 @@ def _cost_inside(run: Run) -> float:
 
 
 def small_functions(run: Run) -> list[Finding]:
-    """A function with a short exclusive time that one call path calls very often."""
-    cost = _cost_inside(run)
+    """A function with a short exclusive time that one function of the program calls very often."""
+    cost, is_own = _cost_inside(run), own_files(run.info)
     found = []
     for row in run.paths:
         caller, visits = row["caller"], row["visits"]
         if caller is None or row["kind"] not in FUNCTIONS or row["resumed"] or visits < thresholds.SMALL_CALLS:
             continue
+        if not is_own(caller["file"]):
+            continue  # the loop is in a library
         own = max(0.0, row["excl"] - visits * cost)
         each = visits // max(1, caller["visits"] + caller["resumed"])
         gain = run.of_threads(own)
