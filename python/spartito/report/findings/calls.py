@@ -26,13 +26,15 @@ def _cost_inside(run: Run) -> float:
 
 
 def small_functions(run: Run) -> list[Finding]:
-    """A function with a short exclusive time that one call path calls very often."""
+    """A function with a short exclusive time that one function of the program calls very often."""
     cost = _cost_inside(run)
     found = []
     for row in run.paths:
         caller, visits = row["caller"], row["visits"]
         if caller is None or row["kind"] not in FUNCTIONS or row["resumed"] or visits < thresholds.SMALL_CALLS:
             continue
+        if caller["category"] != "own":
+            continue  # the loop is in a library
         own = max(0.0, row["excl"] - visits * cost)
         each = visits // max(1, caller["visits"] + caller["resumed"])
         gain = run.of_threads(own)

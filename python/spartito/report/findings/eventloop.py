@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from spartito._analyse import Error
 from spartito.base.text import count, name, plural, seconds
 from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run, place
@@ -11,6 +12,8 @@ TYPE_CHECKING = False  # importing typing would add milliseconds to the summary 
 if TYPE_CHECKING:
     from typing import Any
 
+COROUTINES = 1_000  # that are searched, those with the most time
+MAX_TASKS = 10_000  # more are not compared: it would take seconds
 INNER = 0.5  # a callee with this share of the time of the steps is shown as what blocks
 
 
@@ -42,14 +45,18 @@ def _innermost(run: Run, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def blocking(run: Run) -> list[Finding]:
-    """Coroutines with a step of at least BLOCKING, while their event loop had other tasks."""
+    """Coroutines with a step of at least BLOCKING, while their event loop had other tasks. Error: there are too many tasks."""
+    known = run.model.tasks(limit=COROUTINES)
+    coroutines = {group["name"] for group in known["groups"]}
+    rows = run.outermost(lambda row: row["name"] in coroutines)
+    rows = [row for row in rows if row["max"] >= thresholds.BLOCKING and run.of_threads(row["incl"]).enough]
+    if not rows:
+        return []
+    if known["count"] > MAX_TASKS:
+        raise Error(f"event loops: there are more than {count(MAX_TASKS)} tasks; spartito report tasks shows their times")
     tasks = [task for task in run.model.tasks()["tasks"] if task["begin"] is not None and task["end"] is not None]
-    coroutines = {task["region"] for task in tasks}
     found = []
-    for row in run.outermost(lambda row: row["name"] in coroutines):
-        gain = run.of_threads(row["incl"])
-        if row["max"] < thresholds.BLOCKING or not gain.enough:
-            continue
+    for row in rows:
         others = _delayed(tasks, row["name"])
         if others < 1:
             continue  # it delays no task that is known
@@ -66,5 +73,6 @@ def blocking(run: Run) -> list[Finding]:
             "move the blocking part into a thread or process (asyncio.to_thread, run_in_executor), use an asynchronous library, "
             "or divide the computation by await asyncio.sleep(0)"
         )
+        gain = run.of_threads(row["incl"])
         found.append(Finding("event-loop", title, gain, evidence, advice, run.report("tasks"), inner, inner["stack"]))
     return found

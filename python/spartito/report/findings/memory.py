@@ -27,8 +27,8 @@ def _growth(run: Run, found: dict[str, Any], process: dict[str, Any], sites: lis
             continue
         first, last = min(site["first"] for site in row["sites"]), max(site["last"] for site in row["sites"])
         evidence = [
-            f"{plural(row['left'], 'block')} of {size(row['left_bytes'])} were still allocated when the program ended",
-            f"they grew from {seconds(first)} to {seconds(last)} after the begin of the run",
+            f"still allocated when the program ended: {plural(row['left'], 'block')} of {size(row['left_bytes'])}",
+            f"grew from {seconds(first)} to {seconds(last)} after the begin of the run",
         ]
         title = f"memory allocated in {memorytable.place(row)} grew until the end, to {size(row['left_bytes'])}"
         advice = "release what is not needed any more, limit the size of a cache or list, or write the data to a file meanwhile"
