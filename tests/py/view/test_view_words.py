@@ -40,14 +40,16 @@ class FixedModel:
 
 def experiment(busy, mpi=None, processes=1, ranks=False, visits=10):
     n = len(busy)
+    role = {"role": "", "helper": False}
+    process = {"sampled": False, "label": "", "command": "", **role}
     return {
         "locations": [
-            {"process": i % processes, "name": f"t{i}", "busy": b, "mpi": m, "visits": visits}
+            {"process": i % processes, "name": f"t{i}", "busy": b, "mpi": m, "visits": visits, "runs": "m:f", **role}
             for i, (b, m) in enumerate(zip(busy, mpi or [0.0] * n))
         ],
         "processes": [
-            {"pid": 100 + i, "rank": i if ranks else None, "world": 0 if ranks else None, "sampled": False}
-            for i in range(processes)
+            {"pid": 100 + i, "rank": rank, "world": None if rank is None else 0, **process}
+            for i, rank in enumerate(range(processes) if ranks else [None] * processes)
         ],
         "metrics": [],
         "worlds": [processes] if ranks else [],
