@@ -112,7 +112,7 @@ def test_the_newest_experiment_is_taken(spartito, tmp_path):
         (["report", "wait", "a"], "'wait' is neither a report nor an experiment; did you mean waits?"),
         (["report", ".", "b"], "one experiment at a time, not also 'b'"),
         (["report", "--sort", "vists", "a"], "--sort: 'vists' is not one of"),
-        (["report", "tree", "callers", "--match", "f", "a"], "--match is not for the report tree"),
+        (["report", "tree", "callers", "--csv", "a"], "--csv is not for the report tree"),
         (["report", "--depth", "3", "a"], "--depth is not for the report flat; it is for tree or trip-count or wall-clock"),
         (["report", "tree", "--threshold", "x", "a"], "--threshold: 'x' is not a number"),
         (["convert", "a"], "no format given"),

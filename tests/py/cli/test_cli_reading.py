@@ -98,9 +98,11 @@ def test_callers(spartito, made):
     assert done.returncode == 1 and "no recorded function matches 'no_such'" in done.stderr
     done = run(spartito, "report", "--match", "no_such", made / "profile")
     assert (done.returncode, done.stdout) == (1, "") and "no recorded function matches 'no_such'" in done.stderr
-    done = run(spartito, "report", "tree", "--match", "leaf", made / "profile")
+    done = run(spartito, "report", "tree", "--match", "no_such", made / "profile")
+    assert (done.returncode, done.stdout) == (1, "") and "no recorded function matches 'no_such'" in done.stderr
+    done = run(spartito, "report", "imports", "--match", "leaf", made / "profile")
     assert done.returncode == 2
-    assert "--match is not for the report tree; it is for flat or callers or lines or balance" in done.stderr
+    assert "--match is not for the report imports; it is for flat or tree or callers or lines or balance" in done.stderr
 
 
 def test_a_script_matches_by_its_module_name(spartito, made):
