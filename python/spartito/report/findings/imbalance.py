@@ -22,7 +22,7 @@ WAITING = (
     "concurrent.futures._base:Future.result", "concurrent.futures._base:wait", "subprocess:Popen.wait",
     "subprocess:Popen.communicate", "selectors:", "socket:", "ssl:",
 )  # fmt: skip
-WAIT = "wait_time"  # metric of `run --waits`
+WAITS = ("wait_time", "waiting")  # metrics of waits: those of `run --waits`, and off-CPU time
 WORK = ("python", "user", "c", "native")  # kinds of regions that are work
 UNIT_SHARE = thresholds.PATH_SHARE / 100  # of the time of a thread, process or rank: one with little work has less than others
 ROWS = 200  # call paths that are searched, those with the largest imbalance
@@ -32,9 +32,8 @@ def _waits(run: Run, row: dict[str, Any]) -> bool:
     """Whether a row of Model.tree() is a function that waits for others, or a part of its time is recorded waits."""
     if row["kind"] in ("mpi", "off") or row["name"].startswith(WAITING):
         return True
-    if WAIT not in run.metrics:
-        return False
-    return bool(row["metrics"][WAIT]["incl"] * 10.0 ** run.metrics[WAIT]["exponent"] > thresholds.WAITED * row["incl"])
+    times = [row["metrics"][key]["incl"] * 10.0 ** run.metrics[key]["exponent"] for key in WAITS if key in run.metrics]
+    return any(time > thresholds.WAITED * row["incl"] for time in times)
 
 
 def _with_waits(run: Run) -> set[int]:

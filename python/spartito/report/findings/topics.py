@@ -23,8 +23,8 @@ def _topics(run: Run) -> list[Callable[[Run], list[Finding]]]:
     if "args" in contents.settings(info).get("label", "").split(","):
         found.append(calls.same_arguments)
     ranks = sum(p["rank"] is not None for p in info["processes"])
-    # without recorded waits, a thread that waits for the network or a lock would count as one that works; of ranks, MPI is known
-    if ranks > 1 or (len(info["locations"]) > 1 and "wait_time" in run.metrics):
+    # if waits are not known, a thread that waits for the network or a lock would count as one that works; of ranks, MPI is known
+    if ranks > 1 or (len(info["locations"]) > 1 and "waiting" in run.metrics):
         from spartito.report.findings import imbalance
 
         found.append(imbalance.uneven)
