@@ -34,7 +34,7 @@ enum sp_metric_kind {
 	SP_METRIC_OFF_CPU, /* "waiting" and "preempted"; the raw format has rows for them instead of definitions */
 	SP_METRIC_KINDS
 };
-/* The metrics that count time off the processor: indices + 1, 0: there is no such metric. If no process measured
+/* The metrics that count time off the processor: indices + 1, 0: the model does not have it. If no process measured
  * off-CPU time, `waiting` are those of samples: idle, and waiting for the GIL. */
 struct sp_off_cpu_columns {
 	size_t waiting[2], preempted;

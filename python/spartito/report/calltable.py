@@ -100,7 +100,7 @@ class Counted:
 
 def _total(info: dict[str, Any], name: str) -> float:
     """The sum of a metric that counts nanoseconds, in s."""
-    return sum(m["total"] for m in info["metrics"] if m["name"] == name) * 1e-9
+    return float(sum(m["total"] for m in info["metrics"] if m["name"] == name)) * 1e-9
 
 
 def _notable(info: dict[str, Any]) -> list[dict[str, Any]]:

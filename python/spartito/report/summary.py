@@ -175,7 +175,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
     whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""
-    for line in [*filter(None, [whose]), *_imports(model, total), *_waiting(model, info), *sampled.notes(info), *of_mpi(info), *balances]:
+    of_time = [*filter(None, [whose]), *_imports(model, total), *_waiting(model, info)]
+    for line in [*of_time, *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)

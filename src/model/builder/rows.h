@@ -25,8 +25,8 @@ typedef int sp_node_row_fn(void *arg, uint32_t node, uint32_t *path, uint64_t **
 /* lock.c: adds the unfinished waits of a thread to the columns of its rows. end: end of the thread, ticks. */
 int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, const struct sp_raw_thread *t,
                         uint64_t end, sp_node_row_fn *row, void *arg);
-/* off_cpu.c: defines the metrics of off-CPU time, if the process measured it; adds the thread's values to the columns of
- * its rows, and sets *cpu as sp_location.cpu. end: end of the thread, ticks. Return 0, or -1: no memory. */
+/* off_cpu.c: defines the metrics of off-CPU time, if the process measured it; adds the thread's values to the columns
+ * of its rows, and sets *cpu as sp_location.cpu. end: end of the thread, ticks. Return 0, or -1: no memory. */
 int sp_build_off_cpu_metrics(struct sp_builder *b, struct sp_loading *l);
 int sp_build_off_cpu(const struct sp_builder *b, const struct sp_loading *l, struct sp_raw_thread *t, uint64_t end,
                      sp_node_row_fn *row, void *arg, double *cpu);

@@ -210,8 +210,8 @@ static int write_run(struct sp_share *s, struct sp_deriving *d, struct sp_share_
 		return sp_model_no_memory(e);
 	l.values = n;
 	sp_derive_location(d, &l, rows, metrics, NULL);
-	*run = (struct sp_share_run){
-	    at, n, l.visits, l.resumed, l.busy, l.mpi, l.off_cpu, sp_image_hash_rows(rows, metrics, n, m->n_metrics)};
+	*run = (struct sp_share_run){at,     n,     l.visits,  l.resumed,
+	                             l.busy, l.mpi, l.off_cpu, sp_image_hash_rows(rows, metrics, n, m->n_metrics)};
 	return sp_write_at(w->fd, rows, n * sizeof(*rows), SP_IMAGE_PAGE + at * sizeof(*rows), e) ||
 	               sp_write_at(w->fd, metrics, n * m->n_metrics * sizeof(*metrics),
 	                           h.metrics_at + at * m->n_metrics * sizeof(*metrics), e)

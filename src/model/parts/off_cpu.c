@@ -44,7 +44,7 @@ int sp_build_off_cpu_metrics(struct sp_builder *b, struct sp_loading *l)
 	return o->waiting < b->m->n_metrics && o->preempted < b->m->n_metrics ? 0 : -1;
 }
 
-/* Returns the index + 1 of a metric; 0: there is none. */
+/* Returns the index + 1 of a metric; 0: the model does not have it. */
 static size_t find(const struct sp_model *m, enum sp_metric_kind kind, const char *name)
 {
 	size_t i;

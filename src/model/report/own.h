@@ -14,8 +14,9 @@
 struct sp_own_row {
 	uint32_t region; /* 0, the first row: what no own function called */
 	uint64_t visits, resumed;
-	double time[SP_OWNERS]; /* ns in which the threads ran: own is its own, the others those of the called functions */
-	bool calls_own;         /* it led to calls of own functions, too; their time is in their rows */
+	double
+	    time[SP_OWNERS]; /* ns in which the threads ran: own is its own, the others those of the called functions */
+	bool calls_own;      /* it led to calls of own functions, too; their time is in their rows */
 };
 
 /* A top-level package of libraries. */

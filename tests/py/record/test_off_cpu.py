@@ -40,7 +40,10 @@ def measured(tmp_path, *options, program=PROGRAM):
     return Model(str(tmp_path / "run"))
 
 
-@pytest.mark.parametrize("options", [(), ("--trace",), ("--metric", "rusage:ru_utime"), ("--waits", "--trace")], ids=lambda o: "".join(o))
+MODES = [(), ("--trace",), ("--metric", "rusage:ru_utime"), ("--waits", "--trace")]
+
+
+@pytest.mark.parametrize("options", MODES, ids="".join)
 def test_running_and_waiting(tmp_path, options):
     m = measured(tmp_path, *options)
     rows = {row["name"]: row for row in m.flat()}
@@ -48,7 +51,7 @@ def test_running_and_waiting(tmp_path, options):
     assert nap["visits"] == 3 and nap["waiting"] > 3 * 0.4 * 0.95 and nap["running"] < 0.1
     assert 0.1 * 0.95 < burn["running"] < 0.2 and burn["waiting"] < nap["waiting"] / 2
     for row in rows.values():
-        assert 0 <= row["running"] and row["running"] + row["waiting"] <= row["excl"] * (1 + 1e-9) + 1e-9
+        assert row["running"] >= 0 and row["running"] + row["waiting"] <= row["excl"] * (1 + 1e-9) + 1e-9
     # a thread that waits to the end has no event after its wait
     idle = [row for row in m.tree() if row["name"] == "threading:Condition.wait"]
     assert sum(row["waiting"] for row in idle) > 0.95 * sum(row["excl"] for row in idle) > 0.5
@@ -71,9 +74,8 @@ def test_a_pause_is_not_waiting(tmp_path):
 def test_reports(tmp_path):
     measured(tmp_path)
     for word in "waits", "flat", "tree":
-        done = subprocess.run(
-            [sys.executable, "-m", "spartito", "report", word, "--json", tmp_path / "run"], capture_output=True, encoding="utf-8", timeout=60
-        )
+        command = [sys.executable, "-m", "spartito", "report", word, "--json", tmp_path / "run"]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         if word == "waits":

@@ -107,7 +107,7 @@ def show(model: Model | None, asked: Asked, lines: bool, path: str, meant: Meant
     found = model.lines() if model else []
     if asked["rich"] and found:
         assert model is not None
-        whole = [Part("", 0.0)]
+        whole = [Part("", [])]
         functions = linetable.chosen(model, "", whole)
         linetable.write(standard_output(), linetable.gather(info, functions, whole, 0))
         return

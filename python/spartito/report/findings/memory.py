@@ -74,7 +74,7 @@ def memory(run: Run) -> list[Finding]:
     """The findings of each process. Error: the data are not in a merged experiment."""
     found = run.model.memory()
     by_process: dict[int, list[dict[str, Any]]] = {}
-    for site in memorytable.with_own(run.model, run.info, found):
+    for site in memorytable.with_own(run.model, found):
         by_process.setdefault(site["process"], []).append(site)
     findings = []
     for process in found["processes"]:
