@@ -68,6 +68,7 @@ filter = ["-numpy:*"]
 | `SPARTITO_EXPERIMENT` | the experiment directory of a measured process; `spartito run` sets it for the program and its children |
 | `SPARTITO_CLOCK` | the clock of timestamps: `tsc` or `monotonic`; default: the processor's counter where it is reliable |
 | `SPARTITO_CC`, `SPARTITO_CXX`, `SPARTITO_FC`, `SPARTITO_WRAPPER` | for `spartito compile`: see [compiled code](native.md) |
+| `SPARTITO_WAIT_KINDS` | a file with more functions that wait, for `spartito report`: see [off-CPU time](waits.md#off-cpu-time) |
 | `SPARTITO_VIEW` | the experiment that `jupyter-server-proxy` shows; see [the viewer](viewer.md) |
 | `NO_COLOR`, `COLUMNS` | no colours, and the width of tables in the terminal |
 
