@@ -125,9 +125,9 @@ def _waits(model: Model, info: dict[str, Any]) -> list[str]:
 def _waiting(model: Model, info: dict[str, Any]) -> list[str]:
     if not contents.split(info):
         return []  # do not load the list of functions that wait
-    from spartito.report import waittable
+    from spartito.report.waittables import offcpu
 
-    return waittable.summary(model, info)
+    return offcpu.summary(model, info)
 
 
 def _memory(model: Model, info: dict[str, Any]) -> list[str]:

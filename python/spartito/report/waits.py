@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spartito.experiments import contents, waiting
-from spartito.report import awaittable, locktable, mpiwaits, waittable
+from spartito.report import locktable, mpiwaits
 from spartito.report.mpitable import clock_sentences, from_trace, missing_sentences
 from spartito.report.protocol import Query, Report
+from spartito.report.waittables import awaits, offcpu
 
 if TYPE_CHECKING:
     from spartito.base.text import Output
@@ -24,7 +25,7 @@ class Waits(Report):
             found["off_cpu"] = waiting.rows(query.model)
         if threads:
             found.update(query.model.locks())
-            found["awaits"] = awaittable.rows(found)
+            found["awaits"] = awaits.rows(found)
         elif not query.info["worlds"] and not split:
             raise query.lacks("it contains neither waits of threads, which `spartito run --waits` records, nor MPI")
         if (not threads and query.info["worlds"]) or (query.info["traced"] and query.info["worlds"]):
@@ -36,11 +37,11 @@ class Waits(Report):
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
         if "waits" in found:
             locktable.write(out, found, query.info, query.limit)
-            awaittable.write(out, found["awaits"], query.limit)
+            awaits.write(out, found["awaits"], query.limit)
         if "off_cpu" in found:
             if "waits" in found:
                 out.line()
-            waittable.write(out, found["off_cpu"], query.info, query.limit)
+            offcpu.write(out, found["off_cpu"], query.info, query.limit)
         if "ranks" in found:
             if "waits" in found or "off_cpu" in found:
                 out.line()

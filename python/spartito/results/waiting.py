@@ -6,7 +6,8 @@ from __future__ import annotations
 from spartito._analyse import Error
 from spartito.base.messages import Refused
 from spartito.experiments.naming import rank_number
-from spartito.report import awaittable, locktable, mpitable, mpiwaits
+from spartito.report import locktable, mpitable, mpiwaits
+from spartito.report.waittables import awaits
 from spartito.results.columns import Columns, of_rows
 
 TYPE_CHECKING = False
@@ -75,7 +76,7 @@ def _of_threads(found: dict[str, Any], info: dict[str, Any]) -> list[dict[str, A
 def _of_tasks(found: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {**NOTHING, **wait, **path_columns(wait["path"]), "waiter": "task", "object": wait["what"] or "", "location": None}
-        for wait in awaittable.rows(found)
+        for wait in awaits.rows(found)
     ]
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 import spartito._measure as measure
 from commandline import run
-from spartito.report import awaittable
+from spartito.report.waittables import awaits
 from waiting import recorded
 
 HOOKS = [name for name, works, _ in measure.hooks() if works]
@@ -89,7 +89,7 @@ EXPECTED = [
 @pytest.mark.parametrize("hook", HOOKS)
 def test_kinds_and_paths(spartito, tmp_path, hook):
     model, _ = recorded(spartito, tmp_path, PROGRAM, "--hook", hook)
-    rows = awaittable.rows(model.locks())
+    rows = awaits.rows(model.locks())
     for kind, path, count, least in EXPECTED:
         found = [w for w in rows if (w["kind"], w["path"]) == (kind, path)]
         assert sum(w["count"] for w in found) == count, (kind, path, rows)
@@ -161,7 +161,7 @@ trio.run(main)
 
 
 def classified(*stack, task="__main__:main", what=None):
-    return awaittable.classify({"stack": list(stack), "task": task, "where": stack[-1] if stack else None, "what": what})
+    return awaits.classify({"stack": list(stack), "task": task, "where": stack[-1] if stack else None, "what": what})
 
 
 def test_what_stacks_say():
@@ -179,12 +179,12 @@ def test_what_stacks_say():
     assert classified(*loop, "asyncio.tasks:sleep", task="asyncio.tasks:sleep") == ("sleep", "asyncio", ["asyncio.tasks:sleep"])
     # a record without a call path
     row = {"stack": [], "task": "__main__:main", "where": "asyncio.tasks:sleep", "what": "_asyncio.Future"}
-    assert awaittable.classify(row) == ("sleep", "asyncio", main)
+    assert awaits.classify(row) == ("sleep", "asyncio", main)
 
 
 def test_trio(spartito, tmp_path):
     pytest.importorskip("trio")
     model, _ = recorded(spartito, tmp_path, TRIO)
-    rows = awaittable.rows(model.locks())
+    rows = awaits.rows(model.locks())
     (lock,) = [w for w in rows if w["kind"] == "lock"]
     assert (lock["library"], lock["count"], lock["path"]) == ("trio", 1, ["__main__:want"])
