@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"
+#include "model/region.h"
 #include "model/report/report.h"
 #include "model/report/walk.h"
 #include "model/str.h"
@@ -210,23 +211,31 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m, con
 	return 0;
 }
 
+double sp_balance_time(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
+{
+	const struct sp_row *r = &m->values[row];
+	const uint64_t *metrics = m->n_metrics ? m->row_metrics + row * m->n_metrics : NULL;
+
+	if (m->regions[m->paths[r->path].region].kind == SP_REGION_MPI)
+		return r->v.excl;
+	return sp_running_of(columns, metrics, r->v.excl);
+}
+
 static void add_location(struct sp_balance_report *r, const struct sp_model *m, uint32_t location,
                          const bool *outermost)
 {
 	const struct sp_location *l = &m->locations[location];
-	const struct sp_row *row = m->values + l->first_value;
-	const uint64_t *metrics = m->n_metrics ? m->row_metrics + l->first_value * m->n_metrics : NULL;
 	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(m);
 	size_t i;
 
-	for (i = 0; i < l->values; i++, row++, metrics += m->n_metrics) {
+	for (i = l->first_value; i < l->first_value + l->values; i++) {
+		const struct sp_row *row = &m->values[i];
+		const double time = sp_balance_time(m, &columns, i);
+
 		if (!row->path || !(row->v.visits || row->v.resumed || row->v.incl > 0))
 			continue;
-		const double running = sp_running_of(&columns, metrics, row->v.excl);
-
-		sp_balance_add(&r->paths, row->path, row->v.incl, running);
-		sp_balance_add(&r->regions, m->paths[row->path].region, outermost[row->path] ? row->v.incl : 0,
-		               running);
+		sp_balance_add(&r->paths, row->path, row->v.incl, time);
+		sp_balance_add(&r->regions, m->paths[row->path].region, outermost[row->path] ? row->v.incl : 0, time);
 	}
 }
 

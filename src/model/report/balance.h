@@ -18,8 +18,13 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"
+
+/* The exclusive time of a row of m->values that is compared, ns: that in which the thread ran. In MPI it is all of it,
+ * because how long ranks wait there is what a comparison of ranks looks for. */
+double sp_balance_time(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row);
 
 /* Statistics over the units that reached an entry; sp_spread_finish() adds the others as 0. */
 struct sp_spread {

@@ -13,6 +13,7 @@ from commandline import run
 from conftest import ROOT
 from spartito.base.text import Output
 from spartito.report import calltable
+from spartito.report.parts import Part
 
 OLD = ROOT / "tests" / "old-raw"
 
@@ -141,27 +142,27 @@ def columns(width, timed, **kinds):
     """Titles of the table of functions in a terminal of that width."""
     rich = pytest.importorskip("rich.console")
     row = {
-        **dict.fromkeys(("excl", "incl", "mean", "min", "max", "std"), 1.5), "visits": None, "resumed": 0,
+        **dict.fromkeys(("excl", "incl", "mean", "min", "max", "std", "running", "waiting"), 1.5), "visits": None, "resumed": 0,
         "name": "package.module:Class.function", "file": "/usr/lib/python3/package/module.py", "line": 12,
         "metrics": {m["name"]: {"excl": 123456789, "incl": 987654321} for m in METRICS} | kinds,
     }  # fmt: skip
-    process, location = {"sampled": True, "counted": False}, {"visits": 0, "resumed": 0, "busy": 1.0 if timed else 0}
+    process, location = {"sampled": True, "counted": False}, {"visits": 0, "resumed": 0, "busy": 1.0 if timed else 0, "running": 0.5}
     stream = io.StringIO()
     out = Output(stream)
     out.console = rich.Console(file=stream, width=width, highlight=False)
-    calltable.write_flat(out, [row], 2.0, {"metrics": METRICS, "processes": [process], "locations": [location]})
+    calltable.write_flat(out, [row], Part("", [location]), {"metrics": METRICS, "processes": [process], "locations": [location]})
     lines = stream.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     return re.split("  +", lines[0].strip())
 
 
 def test_a_narrow_terminal_keeps_the_columns_that_say_most():
-    always = ["self", "self %", "total", "calls", "function"]
+    always = ["running", "running %", "total", "calls", "function"]
     assert columns(80, True) == [*always[:4], "peak_bytes", "function"]
     assert columns(100, True) == [*always[:4], "peak_bytes", "wait_time", "cpu", "function"]
     wide = columns(400, True)
-    assert wide[:5] == ["self", "self %", "total", "total %", "calls"] and wide[-1] == "defined at"
-    assert wide[5:-2] == [m["name"].removeprefix("sampled_") for m in METRICS]
+    assert wide[:6] == ["running", "running %", "waiting", "total", "total %", "calls"] and wide[-1] == "defined at"
+    assert wide[6:-2] == [m["name"].removeprefix("sampled_") for m in METRICS if m["name"] != "sampled_running"]
 
 
 def test_what_nothing_was_collected_of_has_no_column():

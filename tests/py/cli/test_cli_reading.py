@@ -263,7 +263,7 @@ def test_summary(spartito, tmp_path):
         "2 × thread of __main__:work: balance",
         "measuring took about",
         "next: spartito report tree 'x y'",
-        "self time",
+        " running ",
     ):
         assert text in done.stderr
     assert (tmp_path / "x y.prof").exists() and (tmp_path / "x y.folded").exists()

@@ -90,7 +90,7 @@ def test_all_that_was_wanted_is_done_once(spartito, tmp_path):
     assert done.returncode == 0
     assert [line.split(" ")[1] for line in done.stdout.splitlines()] == ["compressed", "merged", "wrote", "wrote"]
     assert "g" in (tmp_path / "x.folded").read_text() and (tmp_path / "x-otf2" / "traces.otf2").exists()
-    assert done.stderr.count("self time") == 1 and re.search(r"next: spartito report (tree|findings) x\n$", done.stderr)
+    assert done.stderr.count("waiting  ") == 1 and re.search(r"next: spartito report (tree|findings) x\n$", done.stderr)
     assert left(directory) == ["experiment.json", "merged", "raw"]
     assert sum(p.stat().st_size for p in (directory / "raw").iterdir()) < raw
     del before["wanted"]
@@ -179,7 +179,7 @@ def test_bad_input_is_one_line(spartito, tmp_path):
         assert done.stderr.startswith(message) and done.stderr.count("\n") == 1
     # an error in one experiment does not stop the others
     done = run(spartito, "finalize", "none", "x", cwd=tmp_path)
-    assert done.returncode == 1 and "none: there is no such experiment\n" in done.stderr and "self time" in done.stderr
+    assert done.returncode == 1 and "none: there is no such experiment\n" in done.stderr and " running " in done.stderr
 
 
 def test_not_while_a_process_writes_it(spartito, tmp_path):

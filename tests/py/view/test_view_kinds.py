@@ -218,11 +218,11 @@ def test_facts_of_a_run(recorded):
     absent = ("states", "counters", "lines", "mpi", "io", "tasks", "messages", "waits", "memory", "locks")
     has = {"trace": True, "time": True, "metrics": True, **dict.fromkeys(absent, False)}
     assert meta["has"] == {**has, "source": True, "compare": False}
-    assert [m["name"] for m in meta["metrics"]] == ["ru_minflt"]
+    assert [m["name"] for m in meta["metrics"]] == ["ru_minflt", "running", "waiting", "preempted"]
     calls = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])
     assert close(meta["cost"]["total"], calls * (meta["cost"]["in"] + meta["cost"]["out"]))
-    first = experiment.model.flat(limit=1)[0]
-    assert first["name"] in meta["sentences"][0] and words.share(first["excl"], meta["busy"]) in meta["sentences"][0]
+    first = experiment.model.flat(sort="running", limit=1)[0]
+    assert first["name"] in meta["sentences"][0] and words.share(first["running"], sum(loc["running"] for loc in info["locations"])) in meta["sentences"][0]
     names = view(experiment.model, "regions")[0]["names"]
     assert names[meta["about"][0]] == first["name"] and len(meta["about"]) == len(meta["sentences"])
 

@@ -75,11 +75,11 @@ def children(model, path):
 def test_the_first_screen_says_where_the_time_goes(viewer, model):
     view = viewer.open("")
     assert viewer.selection()["view"] == "summary"
-    rows = functions(model, sort="excl")
+    rows = functions(model, sort="running")
     assert view["sentences"] and any(rows[0]["name"] in sentence for sentence in view["sentences"])
     assert view["total"] == pytest.approx(sum(row["excl"] for row in rows))
-    for (name, excl), row in zip(view["functions"], rows):
-        assert (name, excl) == (row["name"], pytest.approx(row["excl"]))
+    for (name, running), row in zip(view["functions"], rows):
+        assert (name, running) == (row["name"], pytest.approx(row["running"], abs=1e-8))
     text = viewer.page.evaluate("document.body.innerText")
     assert view["sentences"][0] in text and "Measuring" in text and "What was lost" in text
     # a click on the first function of the list selects its row in the table

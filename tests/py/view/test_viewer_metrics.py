@@ -129,6 +129,9 @@ def test_the_choice_says_why_not(viewer, model):
         "ru_nswap": True,
         "io_bytes_read": True,
         "io_bytes_written": True,
+        "running": True,
+        "waiting": True,
+        "preempted": True,
     }
     assert "not io_bytes_read: It is not known within a range of time" in viewer.page.evaluate(f"{menu}.innerText")
     viewer.open("view=icicle&metric=io_bytes_read")

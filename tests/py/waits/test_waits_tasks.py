@@ -115,7 +115,8 @@ def test_report(spartito, experiment):
     assert done.returncode == 0, done.stderr
     threads, tasks = done.stdout.split("\ntasks waited ")
     assert "asyncio lock" not in threads
-    by_kind, by_path = tasks.split("\n\n")
+    by_kind, by_path, off_cpu = tasks.split("\n\n", 2)
+    assert "waits shorter than about 40 µs" in off_cpu
     kinds = {line.split("  ")[-1].strip() for line in by_kind.splitlines()[2:]}
     assert {"asyncio lock", "asyncio queue", "asyncio event", "asyncio condition", "asyncio semaphore"} <= kinds
     (lock,) = [line for line in by_path.splitlines() if "asyncio lock" in line]
