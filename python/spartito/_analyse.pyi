@@ -249,7 +249,8 @@ class Model:
     ) -> dict[str, Any]:
         """How evenly time is distributed over ranks, processes or threads (units).
 
-        by: 'region' or 'path'. time: 'excl' or 'incl', by which the imbalance orders the rows. over: 'ranks' (processes that
+        by: 'region' or 'path'. time: 'excl', 'incl' or 'running', by which the imbalance orders the rows; with 'running' the rows
+        have this key instead of excl: the exclusive time in which the threads ran (of MPI functions all of it). over: 'ranks' (processes that
         initialized MPI), 'processes', 'threads', or 'auto': the first of these of which there are two. units: the indices of the
         processes or locations to compare; None: all.
         dict(over, units (indices of processes or locations), rows, idle).

@@ -75,7 +75,7 @@ static PyObject *entry_row(struct sp_state *st, const struct query *q, uint32_t 
 	    sp_put_key(st, d, KEY_LINE, PyLong_FromUnsignedLong(region->line)) ||
 	    sp_put_key(st, d, KEY_KIND, PyUnicode_InternFromString(sp_region_kind_names[region->kind])) ||
 	    sp_put(d, "units", PyLong_FromUnsignedLong(x->came)) || sp_put_key(st, d, KEY_INCL, spread(&x->incl)) ||
-	    sp_put_key(st, d, KEY_EXCL, spread(&x->excl)))
+	    sp_put_key(st, d, q->r->running ? KEY_RUNNING : KEY_EXCL, spread(&x->excl)))
 		Py_CLEAR(d);
 	if (d && q->paths &&
 	    (sp_put_key(st, d, KEY_PATH, PyLong_FromUnsignedLong(i)) ||
@@ -217,7 +217,7 @@ static bool *read_chosen(PyObject *units, size_t n)
 PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = {"by", "time", "over", "limit", "match", "units", NULL};
-	static const char *const bys[] = {"region", "path", NULL}, *const times[] = {"excl", "incl", NULL},
+	static const char *const bys[] = {"region", "path", NULL}, *const times[] = {"excl", "incl", "running", NULL},
 	                         *const overs[] = {"auto", "ranks", "processes", "threads", NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
@@ -226,7 +226,7 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct query q = {.m = self->model, .r = &r};
 	struct sp_err e = {.code = 0};
 	Py_ssize_t limit = 0;
-	int which, rc;
+	int which, times_given, rc;
 	bool *chosen;
 	PyObject *out, *units = Py_None;
 
@@ -235,7 +235,8 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 		return NULL;
 	which = word("over", over, overs);
 	q.paths = word("by", by, bys) == 1;
-	q.incl = word("time", time, times) == 1;
+	times_given = word("time", time, times);
+	q.incl = times_given == 1;
 	q.match = match;
 	q.limit = (size_t)limit;
 	if (PyErr_Occurred())
@@ -251,7 +252,8 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 		sp_model_leave(self);
 		return NULL;
 	}
-	Py_BEGIN_ALLOW_THREADS rc = sp_balance_report(&r, self->model, (enum sp_balance_over)which, chosen, &e);
+	Py_BEGIN_ALLOW_THREADS rc =
+	    sp_balance_report(&r, self->model, (enum sp_balance_over)which, times_given == 2, chosen, &e);
 	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : result(st, &q);
 	sp_model_leave(self);
 	sp_balance_report_free(&r);

@@ -57,7 +57,7 @@ static void test_processes(const struct sp_model *m)
 	const struct sp_balance_entry *x;
 	bool *idle;
 
-	MUST(sp_balance_report(&r, m, SP_OVER_AUTO, NULL, &e) == 0);
+	MUST(sp_balance_report(&r, m, SP_OVER_AUTO, false, NULL, &e) == 0);
 	MUST(r.over == SP_OVER_PROCESSES && r.n_units == 4);
 	x = &r.regions.entries[region(m, "m:f")];
 	CHECK(x->came == 4 && x->incl.n == 4 && x->absent == SP_NONE);
@@ -83,10 +83,10 @@ static void test_processes(const struct sp_model *m)
 	CHECK(idle[0] && idle[1] && !idle[2] && idle[3]);
 	free(idle);
 	sp_balance_report_free(&r);
-	MUST(sp_balance_report(&r, m, SP_OVER_THREADS, NULL, &e) == 0 && r.n_units == 5);
+	MUST(sp_balance_report(&r, m, SP_OVER_THREADS, false, NULL, &e) == 0 && r.n_units == 5);
 	CHECK_NUMBER(r.regions.entries[region(m, "m:g")].incl.max, 60);
 	sp_balance_report_free(&r);
-	MUST(sp_balance_report(&r, m, SP_OVER_RANKS, NULL, &e) == 0 && r.n_units == 0);
+	MUST(sp_balance_report(&r, m, SP_OVER_RANKS, false, NULL, &e) == 0 && r.n_units == 0);
 	sp_balance_report_free(&r);
 }
 

@@ -15,6 +15,7 @@ from spartito.report.protocol import Query, Report
 SENTENCES = 3  # maximum number of sentences
 LISTS = {"ranks": "processes", "processes": "processes", "threads": "locations"}  # of Model.info(), which have the units
 MIN_SHARE = 0.01  # of the busiest thread's time: idle units are reported for functions with at least this share
+TIMES = {"excl": "exclusive", "incl": "inclusive", "running": "running"}  # by the keys of JSON
 COLUMNS = (
     Column("imbalance"),
     Column("%"),
@@ -78,12 +79,6 @@ def _title(group: dict[str, Any]) -> str:
     return f"{name(group['role'])} ×{count(len(group['units']))}"
 
 
-def _kind(exclusive: bool, info: dict[str, Any]) -> str:
-    if not exclusive:
-        return "inclusive"
-    return "running" if contents.split(info) else "exclusive"
-
-
 class Balance(Report):
     name = "balance"
 
@@ -93,7 +88,7 @@ class Balance(Report):
     def gather(self, query: Query) -> dict[str, Any]:
         over = "threads" if query.given("threads") else "processes" if query.given("processes") else "auto"
         by = str(query.options.get("by", "region"))
-        time = "incl" if by == "path" else "excl"
+        time = "incl" if by == "path" else "running" if contents.split(query.info) else "excl"
         over = query.model.balance(over=over, units=())["over"]
         all_units = [i for i, u in enumerate(query.info[LISTS[over]]) if over != "ranks" or u["rank"] is not None]
         if len(all_units) < 2:
@@ -141,7 +136,7 @@ class Balance(Report):
             where = (units.cells[x["min_unit"]], units.cells[x["max_unit"]])
             text = shortened(row["stack"]) if "stack" in row else name(row["name"])
             rows.append((seconds(x["imbalance"]), f"{x['percent']:.1f}", *times, *where, text))
-        out.table([*COLUMNS, Column("function" if time == "excl" else "call path", left=True, style="cyan")], rows)
+        out.table([*COLUMNS, Column("call path" if time == "incl" else "function", left=True, style="cyan")], rows)
         if group["sentences"]:
             out.line()
         for sentence in group["sentences"]:

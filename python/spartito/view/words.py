@@ -81,10 +81,11 @@ def _waited(info: dict[str, Any]) -> float:
 
 def _waiting(model: Model, info: dict[str, Any]) -> list[Sentence]:
     """A sentence about where the threads waited longest."""
-    found = waiting.rows(model) if contents.split(info) and _waited(info) >= SOME else []
-    if not found:
-        return []
+    all_waits = waiting.rows(model) if contents.split(info) and _waited(info) >= SOME else []
+    found = [row for row in all_waits if not _shows_a_cell(row)]
     total, busy = sum(row["waiting"] for row in found), sum(loc["busy"] for loc in info["locations"])
+    if total < SOME * busy:
+        return []
     who = "The thread" if len(info["locations"]) == 1 else "The threads"
     kind = "" if found[0]["kind"] == waiting.OTHER else f" ({found[0]['kind']})"
     where = f"{share(found[0]['waiting'], total)} of it in {name(found[0]['name'])}{place(found[0])}{kind}"
@@ -250,7 +251,11 @@ def _capital(text: str) -> str:
 
 def _is_the_shell(row: dict[str, Any]) -> bool:
     """Whether a region of a notebook's cell has no code of the cell: display, traceback, and the region around the cell."""
-    return row["kind"] == "user" and row["file"].startswith("In[") and row["name"] in (*SHELL, row["file"])
+    return row["kind"] == "user" and _shows_a_cell(row)
+
+
+def _shows_a_cell(row: dict[str, Any]) -> bool:
+    return row["file"].startswith("In[") and row["name"] in (*SHELL, row["file"])
 
 
 def sentences(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str, Any]]], cost: float) -> list[Sentence]:

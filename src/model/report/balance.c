@@ -114,15 +114,6 @@ void sp_balance_add(struct sp_balance *b, size_t entry, double incl, double excl
 	x->now_excl += excl;
 }
 
-void sp_balance_add_rows(struct sp_balance *b, const struct sp_row *rows, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (rows[i].path && (rows[i].v.visits || rows[i].v.resumed || rows[i].v.incl > 0))
-			sp_balance_add(b, rows[i].path, rows[i].v.incl, rows[i].v.excl);
-}
-
 void sp_balance_merge(struct sp_balance *b, struct sp_balance *with)
 {
 	size_t i;
@@ -211,7 +202,9 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m, con
 	return 0;
 }
 
-double sp_balance_time(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
+/* The time in which the thread ran in a row of m->values, ns. In MPI it is the whole exclusive time: how long ranks
+ * wait there is what a comparison of ranks looks for. */
+static double running_of(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
 {
 	const struct sp_row *r = &m->values[row];
 	const uint64_t *metrics = m->n_metrics ? m->row_metrics + row * m->n_metrics : NULL;
@@ -230,7 +223,7 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 
 	for (i = l->first_value; i < l->first_value + l->values; i++) {
 		const struct sp_row *row = &m->values[i];
-		const double time = sp_balance_time(m, &columns, i);
+		const double time = r->running ? running_of(m, &columns, i) : row->v.excl;
 
 		if (!row->path || !(row->v.visits || row->v.resumed || row->v.incl > 0))
 			continue;
@@ -245,13 +238,13 @@ int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum
 	return find_units(r, m, NULL) ? sp_model_no_memory(e) : 0;
 }
 
-int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
+int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, bool running,
                       const bool *chosen, struct sp_err *e)
 {
 	bool *outermost;
 	uint32_t u, l;
 
-	*r = (struct sp_balance_report){.over = choose(m, over)};
+	*r = (struct sp_balance_report){.over = choose(m, over), .running = running};
 	if (find_units(r, m, chosen))
 		return sp_model_no_memory(e);
 	if (sp_model_rows(m, e))

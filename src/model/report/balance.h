@@ -18,13 +18,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"
-
-/* The exclusive time of a row of m->values that is compared, ns: that in which the thread ran. In MPI it is all of it,
- * because how long ranks wait there is what a comparison of ranks looks for. */
-double sp_balance_time(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row);
 
 /* Statistics over the units that reached an entry; sp_spread_finish() adds the others as 0. */
 struct sp_spread {
@@ -64,8 +59,6 @@ void sp_balance_free(struct sp_balance *b);
 uint32_t sp_balance_unit(struct sp_balance *b);
 /* Adds to the current unit; several calls for one entry add up. */
 void sp_balance_add(struct sp_balance *b, size_t entry, double incl, double excl);
-/* Adds the rows of a location to the current unit; entries are paths. */
-void sp_balance_add_rows(struct sp_balance *b, const struct sp_row *rows, size_t n);
 /* Appends the units of `with` to b; both have the same entries, and with->first is b->end. */
 void sp_balance_merge(struct sp_balance *b, struct sp_balance *with);
 /* Call after the last unit: units that did not reach an entry count as 0 there. */
@@ -83,15 +76,16 @@ struct sp_balance_report {
 	enum sp_balance_over over;
 	uint32_t *units; /* owned; index of each unit's process, or location if over is THREADS */
 	uint32_t n_units;
+	bool running; /* excl is only the time in which the threads ran; in MPI it is the whole exclusive time */
 	struct sp_balance paths, regions; /* in regions, incl counts recursion once */
 };
 
 /* Determines only the units. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
                      struct sp_err *e);
-/* Computes the report. chosen: for each process, or for each location if over is THREADS, whether it is compared; NULL:
- * all are. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
-int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,
+/* Computes the report. running: see above. chosen: for each process, or for each location if over is THREADS, whether
+ * it is compared; NULL: all are. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
+int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, bool running,
                       const bool *chosen, struct sp_err *e);
 void sp_balance_report_free(struct sp_balance_report *r);
 /* The units that did not reach a path: n_units flags, to be freed with free(); NULL: no memory. */

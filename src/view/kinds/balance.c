@@ -82,8 +82,6 @@ static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e
 	const uint32_t first = thread ? is : s->m->processes[is].first_location;
 	const uint32_t end = first + (thread ? 1 : s->m->processes[is].locations);
 	uint32_t l;
-	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(s->m);
-	struct sp_value v;
 	size_t i;
 
 	if (s->clipped)
@@ -92,11 +90,8 @@ static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e
 		const struct sp_location *from = &s->m->locations[l];
 
 		for (i = from->first_value; i < from->first_value + from->values; i++)
-			if (s->m->values[i].path) {
-				v = s->m->values[i].v;
-				v.excl = sp_balance_time(s->m, &columns, i);
-				f(s, s->m->values[i].path, &v);
-			}
+			if (s->m->values[i].path)
+				f(s, s->m->values[i].path, &s->m->values[i].v);
 	}
 	return 0;
 }

@@ -353,7 +353,7 @@ static int draw(struct balance *b)
 int sp_plot_balance(struct sp_plot *p)
 {
 	struct balance b = {.p = p};
-	int rc = sp_balance_report(&b.r, p->m, SP_OVER_AUTO, NULL, p->e);
+	int rc = sp_balance_report(&b.r, p->m, SP_OVER_AUTO, false, NULL, p->e);
 
 	if (rc == 0 && b.r.n_units < 2)
 		rc = sp_fail(p->e, 0, "a balance compares ranks, processes or threads, and here is only one %s",

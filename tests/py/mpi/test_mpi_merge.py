@@ -39,7 +39,7 @@ def say(directory, *words, status=0):
 
 def everything(directory):
     info = json.loads(say(directory, "info", "--json"))
-    del info["files"], info["files_bytes"]  # the merged file is one of them
+    del info["files"], info["files_bytes"], info["bytes_of"]  # the merged file is one of them
     return [info, say(directory, "report", "--json", "--limit", "0"), say(directory, "report", "balance")]
 
 
