@@ -191,8 +191,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     Metric
         Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
         times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a
-        count), source (what counted it: rusage, papi, perf, bytes, wait, sample, memory), total (of the whole run, as it was
-        counted).
+        count), source (what counted it: rusage, papi, perf, bytes, wait, sample, memory, off_cpu), total (of the whole run, as it
+        was counted).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched

@@ -83,7 +83,7 @@ def start(spartito, words, rank, size, cwd, **more):
 def test_one_experiment(spartito, mpiexec, tmp_path, output):
     done = run([*mpiexec, "-n", "4", *spartito], "run", *output, "--", *program(tmp_path), cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stderr.count("self time") == 1 and done.stderr.count("4 processes") == 2
+    assert done.stderr.count("measuring took about") == 1 and done.stderr.count("4 processes") == 2
     assert done.stderr.count("next: ") == 1 and "did not" not in done.stderr
     (name,) = experiments(tmp_path)
     path = tmp_path / (output[1] if output else name)
@@ -194,7 +194,7 @@ def test_a_killed_launcher(spartito, tmp_path):
     (tmp_path / "x.go").touch()
     messages = [p.communicate(timeout=200)[1] for p in ranks]
     assert [p.returncode for p in ranks] == [0, -9, 0]
-    assert sum("self time" in text for text in messages) == 1
+    assert sum("measuring took about" in text for text in messages) == 1
     assert "rank 1 of 3 did not end" in "".join(messages)
     assert known(tmp_path / "x")["ranks"][1]["status"] is None
     assert visits(spartito, tmp_path / "x")["__main__:f"] == 30
@@ -223,7 +223,7 @@ def test_a_rank_that_comes_late(spartito, tmp_path):
         time.sleep(0.01)
     second = start(spartito, words, 1, 2, tmp_path)
     messages = [p.communicate(timeout=200)[1] for p in (first, second)]
-    assert sum("self time" in text for text in messages) == 1
+    assert sum("measuring took about" in text for text in messages) == 1
     (name,) = experiments(tmp_path)
     assert visits(spartito, tmp_path / name)["__main__:f"] == 20
 
@@ -299,7 +299,7 @@ def test_directories_that_some_ranks_see(tmp_path):
         node.mkdir(exist_ok=True)
         ranks.append(start(spartito, ["--", PYTHON, tmp_path / "solver.py"], r, 4, node))
     messages = [p.communicate(timeout=200)[1] for p in ranks]
-    assert sum("self time" in text for text in messages) == 2
+    assert sum("measuring took about" in text for text in messages) == 2
     assert sum("ranks 0-1 of 4 are not in this experiment" in text for text in messages) == 1
     assert sum("ranks 2-3 of 4 are not in this experiment" in text for text in messages) == 1
     for n in range(2):
@@ -393,7 +393,7 @@ def test_spans():
 def test_the_last_one_converts_and_compresses_for_all(spartito, mpiexec, tmp_path):
     words = ["run", "-o", "x", "--trace", "--to", "pstats,folded", "--compress", "--", *program(tmp_path)]
     done = run([*mpiexec, "-n", "3", *spartito], *words, cwd=tmp_path)
-    assert done.returncode == 0 and done.stderr.count("self time") == 1
+    assert done.returncode == 0 and done.stderr.count("measuring took about") == 1
     wrote = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("wrote ")]
     assert len(wrote) == 2 and all(os.path.getsize(tmp_path / path) for path in wrote)
     assert visits(spartito, tmp_path / "x")["__main__:f"] == 30
