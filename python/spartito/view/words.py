@@ -23,6 +23,7 @@ LARGE = 0.1  # of a function that gets a sentence
 SOME = 0.05  # of a function that is named beside it
 UNEVEN = 0.1  # of the mean, by which the busiest thread exceeds it
 COSTLY = 0.1  # of the cost of measuring
+MOSTLY = 0.9  # of the time in which the threads waited: then that comes first
 THROUGH = 0.5  # of a call path with its callees
 NO_WORK = ("off", "collapsed", "root")  # kinds of regions that are no functions
 SHELL = ("display", "traceback")  # regions of a cell in which the notebook displays the cell's value or error
@@ -279,7 +280,8 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
     if 0 < shell < worth:
         # in a cell, leave out the time for displaying its value, which the table has
         worked, worth = [(i, r) for i, r in worked if not _is_the_shell(r)], worth - shell
-    found = _functions(worked, worth, _whole(info, worth)) + _waiting(model, info)
+    found, waits = _functions(worked, worth, _whole(info, worth)), _waiting(model, info)
+    found = waits + found if _waited(info) >= MOSTLY else found + waits
     found += _call_path(model, total - shell, worked[0][1]["name"] if worked else "")
     found += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:

@@ -231,10 +231,7 @@ void sp_off_cpu_restart(struct sp_thread *t)
 	pthread_mutex_lock(&sp_process.lock);
 	for (struct sp_raw_chunk *c = o ? o->chunk : NULL; c; c = (struct sp_raw_chunk *)c->reserved[0])
 		c->type = SP_RAW_FREE; /* its nodes are discarded too */
-	if (o) {
-		free(o->table);
-		free(o);
-	}
+	sp_off_cpu_free(t, true);
 	pthread_mutex_unlock(&sp_process.lock);
 	sp_off_cpu_thread(t);
 }

@@ -146,7 +146,8 @@ def columns(width, timed, **kinds):
         "name": "package.module:Class.function", "file": "/usr/lib/python3/package/module.py", "line": 12,
         "metrics": {m["name"]: {"excl": 123456789, "incl": 987654321} for m in METRICS} | kinds,
     }  # fmt: skip
-    process, location = {"sampled": True, "counted": False}, {"visits": 0, "resumed": 0, "busy": 1.0 if timed else 0, "running": 0.5}
+    process = {"sampled": True, "counted": False}
+    location = {"visits": 0, "resumed": 0, "busy": 1.0 if timed else 0, "running": 0.5}
     stream = io.StringIO()
     out = Output(stream)
     out.console = rich.Console(file=stream, width=width, highlight=False)

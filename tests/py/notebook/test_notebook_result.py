@@ -251,7 +251,8 @@ def test_data_that_does_not_fit_is_summed_up_and_reported(deep, tmp_path):
     meta, tree = payload.unpack(inner.blocks["tree"])
     assert meta["shown"] < meta["paths"] == there and sum(tree["excl"]) == pytest.approx(meta["total"])
     pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
-    (of_paths,) = [text for text in pruned if text.startswith(f"Of {there:,} call paths the {meta['shown']:,} with the most time are here")]
+    begin = f"Of {there:,} call paths the {meta['shown']:,} with the most time are here"
+    (of_paths,) = [text for text in pruned if text.startswith(begin)]
     assert "`spartito view` on the experiment's directory" in of_paths
     # for a cell, the message names the magic that shows more
     shutil.copytree(deep, tmp_path / "cell")

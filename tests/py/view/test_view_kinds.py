@@ -222,7 +222,8 @@ def test_facts_of_a_run(recorded):
     calls = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])
     assert close(meta["cost"]["total"], calls * (meta["cost"]["in"] + meta["cost"]["out"]))
     first = experiment.model.flat(sort="running", limit=1)[0]
-    assert first["name"] in meta["sentences"][0] and words.share(first["running"], sum(loc["running"] for loc in info["locations"])) in meta["sentences"][0]
+    running = words.share(first["running"], sum(loc["running"] for loc in info["locations"]))
+    assert first["name"] in meta["sentences"][0] and running in meta["sentences"][0]
     names = view(experiment.model, "regions")[0]["names"]
     assert names[meta["about"][0]] == first["name"] and len(meta["about"]) == len(meta["sentences"])
 

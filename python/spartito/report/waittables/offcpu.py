@@ -24,10 +24,13 @@ NOTABLE = 0.01  # smallest share of all threads' time for a line in the summary
 
 def sentence(found: list[dict[str, Any]], info: dict[str, Any]) -> str:
     """Waiting of all threads by kind. found: waiting.rows()."""
-    busy, total = sum(loc["busy"] for loc in info["locations"]), sum(row["waiting"] for row in found)
+    busy, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
+    total = sum(row["waiting"] for row in found)
     kinds = ", ".join(f"{kind} {seconds(time)}" for kind, time in list(waiting.sums(found).items())[:4])
     what = plural(len(info["locations"]), "thread")
-    return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}"
+    preempted = max(0.0, busy - running - total)
+    more = f"; preempted: {seconds(preempted)} ({percent(preempted, busy)} %)" if preempted >= NOTABLE * busy else ""
+    return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}{more}"
 
 
 def summary(model: Model, info: dict[str, Any]) -> list[str]:
@@ -39,7 +42,8 @@ def summary(model: Model, info: dict[str, Any]) -> list[str]:
     if not found:
         return []
     first = found[0]
-    return [f"{sentence(found, info)}; most in {name(first['name'])}, {seconds(first['waiting'])}"]
+    most = f"; most in {name(first['name'])}, {seconds(first['waiting'])}" if first["waiting"] >= NOTABLE * busy else ""
+    return [f"{sentence(found, info)}{most}"]
 
 
 def write(out: Output, found: list[dict[str, Any]], info: dict[str, Any], limit: int) -> None:
