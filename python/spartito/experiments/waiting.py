@@ -76,7 +76,7 @@ def kind_of(stack: list[dict[str, Any]]) -> str:
     only functions of such modules are between it and the wait: queue:Queue.get, not the threading:Condition.wait in it."""
     known, found = kinds(), ""
     for row in reversed(stack):
-        kind = known.of(row["name"])
+        kind = known.of(row["name"]) or (known.of(row["qualname"]) if row["kind"] == "c" else "")
         if not kind and not known.has_module(row["module"]):
             break
         found = kind or found

@@ -18,6 +18,8 @@
 /* The shortest gap. The frequency of a processor's counter is not known at the start: processors of today count 2 to
  * 5 times in a nanosecond, so that 100,000 are 20 to 50 µs. */
 enum { GAP_NS = 40000, GAP_TSC = 100000 };
+/* A thread that lost its processor gets one again after some time slices of others, of a few milliseconds each. */
+enum { SLICE_NS = 25000000 };
 
 /* A row of a node. */
 struct entry {
@@ -173,7 +175,8 @@ void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t i
 	/* the clocks are read one after the other */
 	if (off > gap_ns / 64 && node != t->root) {
 		const struct switches before = o->switches, after = read_switches();
-		const bool preempted = after.given_up - before.given_up < after.lost - before.lost;
+		const long lost = after.lost - before.lost;
+		const bool preempted = after.given_up - before.given_up < lost && off <= (uint64_t)lost * SLICE_NS;
 		o->switches = after;
 		struct sp_raw_off_cpu *row = row_of(t, o, node);
 		if (row) {

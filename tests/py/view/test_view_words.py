@@ -17,8 +17,8 @@ from spartito.view import facts, words
 
 def row(name, excl, incl=None, visits=1, kind="python", file="", line=0, **more):
     qualname = name.split(":")[-1]
-    keys = {"name": name, "qualname": qualname, "excl": excl, "running": excl, "incl": excl if incl is None else incl, "visits": visits}
-    return {**keys, "kind": kind, "file": file, "line": line, **more}
+    keys = {"name": name, "qualname": qualname, "excl": excl, "incl": excl if incl is None else incl, "visits": visits}
+    return {**keys, "running": excl, "kind": kind, "file": file, "line": line, **more}
 
 
 class FixedModel:
