@@ -203,7 +203,7 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m, con
 }
 
 /* The time in which the thread ran in a row of m->values, ns. In MPI it is the whole exclusive time: how long ranks
- * wait there is what a comparison of ranks looks for. */
+ * wait there is what a comparison of ranks is for. */
 static double running_of(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
 {
 	const struct sp_row *r = &m->values[row];
