@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_BYTES = SP_RAW_PAGE, MAX_BYTES = 256 << 10, MAX_OBJECTS = 50000 };
 
@@ -38,13 +39,32 @@ static bool is_allowed(uint64_t bytes)
 	return false;
 }
 
-struct sp_raw_chunk *sp_waits_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
-                                    const struct sp_raw_chunk *old)
+/* Returns a chunk to use after `old`, twice as large; NULL if there is no space (counted). Needs the process lock. */
+static struct sp_raw_chunk *next_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
+                                       const struct sp_raw_chunk *old)
 {
 	uint64_t bytes = old ? old->bytes * 2 : FIRST_BYTES;
 	if (bytes > MAX_BYTES)
 		bytes = MAX_BYTES;
 	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes) : NULL;
+}
+
+void *sp_waits_row(struct sp_thread *t, enum sp_raw_chunk_type type, size_t bytes, struct sp_raw_chunk **newest)
+{
+	struct sp_raw_chunk *old = *newest, *c = old;
+	if (!c || (c->used + 1) * bytes > c->bytes - sizeof *c) {
+		if (sp_process.pid != getpid())
+			return NULL;
+		pthread_mutex_lock(&sp_process.lock);
+		c = next_chunk(type, t, old);
+		pthread_mutex_unlock(&sp_process.lock);
+		if (!c)
+			return NULL;
+		c->seq = old ? old->seq + 1 : 0;
+		c->reserved[0] = (uint64_t)old;
+		*newest = c;
+	}
+	return (char *)(c + 1) + c->used * bytes;
 }
 
 struct sp_raw_object *sp_object_of(uint32_t id)
@@ -65,7 +85,7 @@ static struct sp_raw_chunk *objects_chunk(void)
 	if (!more)
 		return NULL;
 	objects.chunks = more;
-	c = sp_waits_chunk(SP_RAW_OBJECTS, NULL, c);
+	c = next_chunk(SP_RAW_OBJECTS, NULL, c);
 	if (c) {
 		c->seq = (uint32_t)objects.n_chunks;
 		c->base = objects.n;

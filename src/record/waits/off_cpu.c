@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 /* The shortest gap. The frequency of a processor's counter is not known at the start: processors of today count 2 to
  * 5 times in a nanosecond, so that 100,000 are 20 to 50 µs. */
@@ -36,7 +35,7 @@ struct sp_off_cpu {
 	struct sp_raw_thread_cpu *cpu; /* the first element of the first chunk */
 	struct sp_raw_chunk *chunk;    /* the newest one */
 	struct entry *table;           /* owned; open-addressed */
-	uint32_t mask, n, chunks;
+	uint32_t mask, n;
 	struct switches switches; /* when they were read last */
 };
 
@@ -71,24 +70,6 @@ static struct switches read_switches(void)
 
 /* ---- rows ---- */
 
-static struct sp_raw_off_cpu *row_new(struct sp_thread *t, struct sp_off_cpu *o)
-{
-	struct sp_raw_chunk *c = o->chunk;
-	if (!c || (c->used + 1) * sizeof(struct sp_raw_off_cpu) > c->bytes - sizeof *c) {
-		if (sp_process.pid != getpid())
-			return NULL; /* the child of a raw clone(): the file is its parent's */
-		pthread_mutex_lock(&sp_process.lock);
-		c = sp_waits_chunk(SP_RAW_OFF_CPU, t, o->chunk);
-		pthread_mutex_unlock(&sp_process.lock);
-		if (!c)
-			return NULL;
-		c->seq = o->chunks++;
-		c->reserved[0] = (uint64_t)o->chunk;
-		o->chunk = c;
-	}
-	return (struct sp_raw_off_cpu *)(c + 1) + c->used;
-}
-
 /* Returns the entry of a node, or the free entry where it would be. */
 static struct entry *entry_of(struct entry *table, uint32_t mask, const struct sp_raw_node *node)
 {
@@ -121,7 +102,7 @@ static struct sp_raw_off_cpu *row_of(struct sp_thread *t, struct sp_off_cpu *o, 
 	struct entry *e = entry_of(o->table, o->mask, node);
 	if (e->node)
 		return e->row;
-	struct sp_raw_off_cpu *row = row_new(t, o);
+	struct sp_raw_off_cpu *row = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *row, &o->chunk);
 	if (!row)
 		return NULL;
 	*row = (struct sp_raw_off_cpu){.node = (uint64_t)node};
@@ -204,7 +185,7 @@ void sp_off_cpu_thread(struct sp_thread *t)
 	t->off_cpu = o;
 	if (!o)
 		return;
-	o->cpu = (struct sp_raw_thread_cpu *)row_new(t, o);
+	o->cpu = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->chunk);
 	if (!o->cpu)
 		return;
 	read_clock(o);

@@ -38,7 +38,7 @@ struct sp_waits {
 	struct entry *last;      /* the entry found last; NULL: none */
 	uint32_t mask, n;
 	struct sp_raw_chunk *chunk; /* the newest chunk of rows */
-	uint32_t chunks, depth;
+	uint32_t depth;
 	struct open open[DEEPEST]; /* `depth` entries; the innermost one last */
 };
 
@@ -166,29 +166,13 @@ static bool table_grow(struct sp_waits *w)
 	return true;
 }
 
-static struct sp_raw_wait *row_new(struct sp_thread *t, struct sp_waits *w)
-{
-	struct sp_raw_chunk *c = w->chunk;
-	if (!c || (c->used + 1) * sizeof(struct sp_raw_wait) > c->bytes - sizeof *c) {
-		pthread_mutex_lock(&sp_process.lock);
-		c = sp_waits_chunk(SP_RAW_WAITS, t, w->chunk);
-		pthread_mutex_unlock(&sp_process.lock);
-		if (!c)
-			return NULL;
-		c->seq = w->chunks++;
-		c->reserved[0] = (uint64_t)w->chunk;
-		w->chunk = c;
-	}
-	return (struct sp_raw_wait *)(c + 1) + c->used;
-}
-
 struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *key, uint32_t file, uint32_t line)
 {
 	int error = errno;
 	struct sp_waits *w = waits_of(t);
 	struct sp_raw_wait *row = NULL;
 	if (w && w->n < MAX_ROWS && ((w->table && w->n * 2 <= w->mask) || table_grow(w)))
-		row = row_new(t, w);
+		row = sp_waits_row(t, SP_RAW_WAITS, sizeof *row, &w->chunk);
 	if (row) {
 		*row = (struct sp_raw_wait){.node = key->node,
 		                            .object = key->object,
