@@ -138,7 +138,7 @@ static clockid_t clock_of(uint64_t tid)
 void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
 {
 	struct sp_off_cpu *o = t->off_cpu;
-	if (!o || !o->cpu || !sp_recording)
+	if (!o || !sp_recording)
 		return;
 	const uint64_t since = t->loc.last > o->cpu->ticks ? t->loc.last : o->cpu->ticks;
 	const uint64_t length = sp_ticks_between(since, now);
@@ -182,31 +182,35 @@ void sp_off_cpu_thread(struct sp_thread *t)
 	const uint64_t longest = t->traced ? SP_RAW_DELTA_MAX : UINT64_MAX;
 	struct sp_off_cpu *o = gap ? calloc(1, sizeof *o) : NULL;
 	t->quiet = longest;
-	t->off_cpu = o;
-	if (!o)
-		return;
-	o->cpu = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->chunk);
-	if (!o->cpu)
-		return;
-	read_clock(o);
-	o->cpu->begin = o->cpu->cpu;
-	o->cpu->end = 0;
-	__atomic_store_n(&o->chunk->used, 1, __ATOMIC_RELEASE);
-	t->quiet = gap < longest ? gap : longest;
+	if (o)
+		o->cpu = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->chunk);
+	if (o && o->cpu) {
+		read_clock(o);
+		o->cpu->begin = o->cpu->cpu;
+		o->cpu->end = 0;
+		__atomic_store_n(&o->chunk->used, 1, __ATOMIC_RELEASE);
+		t->quiet = gap < longest ? gap : longest;
+	} else {
+		free(o);
+		o = NULL;
+	}
+	/* release order: a thread that ends the measurement sees it complete */
+	__atomic_store_n(&t->off_cpu, o, __ATOMIC_RELEASE);
 }
 
 void sp_off_cpu_resumed(struct sp_thread *t)
 {
-	if (t->off_cpu && t->off_cpu->cpu)
+	if (t->off_cpu)
 		read_clock(t->off_cpu);
 }
 
 void sp_off_cpu_end(struct sp_thread *t)
 {
+	struct sp_off_cpu *o = __atomic_load_n(&t->off_cpu, __ATOMIC_ACQUIRE);
 	struct timespec ts;
-	if (!t->off_cpu || !t->off_cpu->cpu || clock_gettime(clock_of(t->loc.tid), &ts))
+	if (!o || clock_gettime(clock_of(t->loc.tid), &ts))
 		return;
-	t->off_cpu->cpu->end = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	o->cpu->end = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 void sp_off_cpu_restart(struct sp_thread *t)
