@@ -32,7 +32,7 @@ COLLECTED = ("sample", "memory", "wait", "off_cpu")
 # metrics of --metric (TOTAL, SELF), and last the columns of RANKS
 RANKS = {"waiting": 16, "peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
 STATE, COUNT, TOTAL, SELF = 7, 6, 9, 10
-NOTABLE = 0.01
+NOTABLE = 0.05
 
 
 def place(row: dict[str, Any]) -> str:
@@ -104,10 +104,10 @@ def _total(info: dict[str, Any], name: str) -> float:
 
 
 def _notable(info: dict[str, Any]) -> list[dict[str, Any]]:
-    """The metrics for columns. Every thread is preempted now and then: that is left out below NOTABLE of the time."""
+    """The metrics for columns. Every thread waits now and then: that is left out below NOTABLE of the time."""
     busy = sum(loc["busy"] for loc in info["locations"])
-    hidden = ("running", *(("preempted",) if _total(info, "preempted") < NOTABLE * busy else ()))
-    return [m for m in info["metrics"] if m["source"] != "off_cpu" or m["name"] not in hidden]
+    shown = ("waiting",) if _total(info, "waiting") >= NOTABLE * busy else ()
+    return [m for m in info["metrics"] if m["source"] != "off_cpu" or m["name"] in shown]
 
 
 def write_flat(out: Output, rows: list[dict[str, Any]], part: Part, info: dict[str, Any]) -> None:

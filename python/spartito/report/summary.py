@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 TOP = 10  # functions in the table
+WAITED = 0.01  # smallest share of all threads' time for a function's wait in the table
 # verbs for metrics of bytes that MPI transferred
 MOVED = {
     "bytes_sent": "sent",
@@ -138,9 +139,9 @@ def _memory(model: Model, info: dict[str, Any]) -> list[str]:
     return memorytable.summary(model.memory(), info)
 
 
-def _wait(row: dict[str, Any]) -> str:
-    """The time that a function waited; empty if it is negligible beside the time that it ran."""
-    return seconds(row["waiting"]) if row["waiting"] > row["running"] / 1000 else ""
+def _wait(row: dict[str, Any], busy: float) -> str:
+    """The time that a function waited; empty if it is negligible. busy: the time of all threads."""
+    return seconds(row["waiting"]) if row["waiting"] >= WAITED * busy else ""
 
 
 def write(model: Model, directory: str, label: str, reported: list[str]) -> None:
@@ -171,7 +172,7 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     columns += [Column("calls"), Column("function", left=True, style="cyan")]
     if rows and not memory_alone and (visits or not lines):  # with --lines-only, the recorded frames mean nothing
         calls = ["-" if unknown and not r["visits"] else visits_text(r) for r in rows]
-        times = [(seconds(r["running"]), percent(r["running"], running), *([_wait(r)] if split else [])) for r in rows]
+        times = [(seconds(r["running"]), percent(r["running"], running), *([_wait(r, total)] if split else [])) for r in rows]
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
     whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""

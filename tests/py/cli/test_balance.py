@@ -57,7 +57,7 @@ def test_balance_over_processes(spartito, made):
     assert work["incl"]["mean"] == pytest.approx(sum(times) / 4)
     assert work["incl"]["imbalance"] == pytest.approx(work["incl"]["max"] - work["incl"]["mean"])
     assert work["incl"]["percent"] == pytest.approx(100 * (work["incl"]["max"] / work["incl"]["mean"] - 1))
-    assert found["rows"] == sorted(found["rows"], key=lambda row: -row["excl"]["imbalance"])
+    assert found["rows"] == sorted(found["rows"], key=lambda row: -row["running"]["imbalance"])
     assert work["incl"]["max_unit"] == times.index(max(times))  # on a busy machine any child may have taken longest
     assert rows["__main__:write"]["units"] == 1
     (writes,) = [i for i, part in enumerate(parts) if any(row["name"] == "__main__:write" for row in part["rows"])]

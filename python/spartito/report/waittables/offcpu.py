@@ -19,27 +19,24 @@ COLUMNS = (
     Column("function", left=True, style="cyan"),
     Column("defined at", left=True, style="dim", rank=1),
 )
-NOTABLE = 0.01  # smallest share of all threads' time for a line in the summary
+NOTABLE = 0.05  # smallest share of all threads' time for a line in the summary
 
 
 def sentence(found: list[dict[str, Any]], info: dict[str, Any]) -> str:
     """Waiting of all threads by kind. found: waiting.rows()."""
-    busy, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
-    total = sum(row["waiting"] for row in found)
+    busy, total = sum(loc["busy"] for loc in info["locations"]), sum(row["waiting"] for row in found)
     kinds = ", ".join(f"{kind} {seconds(time)}" for kind, time in list(waiting.sums(found).items())[:4])
     what = plural(len(info["locations"]), "thread")
-    preempted = max(0.0, busy - running - total)
-    more = f"; preempted: {seconds(preempted)} ({percent(preempted, busy)} %)" if preempted >= NOTABLE * busy else ""
-    return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}{more}"
+    return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}"
 
 
 def summary(model: Model, info: dict[str, Any]) -> list[str]:
     """A line for the summary of a run; empty: the threads hardly waited."""
     busy, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
     if not contents.split(info) or busy - running < NOTABLE * busy:
-        return []
+        return []  # do not read the call tree
     found = waiting.rows(model)
-    if not found:
+    if sum(row["waiting"] for row in found) < NOTABLE * busy:
         return []
     first = found[0]
     most = f"; most in {name(first['name'])}, {seconds(first['waiting'])}" if first["waiting"] >= NOTABLE * busy else ""
