@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 TOP = 10  # functions in the table
-WAITED = 0.01  # smallest share of all threads' time for a function's wait in the table
+WAITED = 0.05  # smallest share of all threads' time for a function's wait in the table
 # verbs for metrics of bytes that MPI transferred
 MOVED = {
     "bytes_sent": "sent",

@@ -18,7 +18,7 @@
  * 5 times in a nanosecond, so that 100,000 are 20 to 50 µs. */
 enum { GAP_NS = 40000, GAP_TSC = 100000 };
 /* A thread that lost its processor gets one again after some time slices of others, of a few milliseconds each. */
-enum { SLICE_NS = 25000000 };
+enum { SLICE_NS = 10000000 };
 
 /* A row of a node. */
 struct entry {

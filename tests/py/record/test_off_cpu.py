@@ -48,7 +48,9 @@ def test_running_and_waiting(tmp_path, options):
     m = measured(tmp_path, *options)
     rows = {row["name"]: row for row in m.flat()}
     nap, burn = rows["__main__:nap"], rows["__main__:burn"]
-    assert nap["visits"] == 3 and nap["waiting"] > 3 * 0.4 * 0.95 and nap["running"] < 0.1
+    # on a busy machine a thread may also be preempted where it waits
+    off = nap["waiting"] + nap["metrics"]["preempted"]["excl"] * 1e-9
+    assert nap["visits"] == 3 and off > 3 * 0.4 * 0.95 and nap["running"] < 0.1
     assert 0.1 * 0.95 < burn["running"] < 0.2 and burn["waiting"] < nap["waiting"] / 2
     for row in rows.values():
         assert row["running"] >= 0 and row["running"] + row["waiting"] <= row["excl"] * (1 + 1e-9) + 1e-9
