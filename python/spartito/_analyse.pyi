@@ -149,8 +149,8 @@ class Model:
     def own(self, *, location: int = -1, process: int = -1, imports: bool = True) -> dict[str, Any]:
         """The program's own functions, with the functions of others that they led to. dict(rows, packages, start_end).
 
-        rows: dict(name, module, file, line, visits, resumed, own (s in which threads ran in it), libraries, standard, other (s in which they ran
-        time in such functions that it called, directly or through each other, until the next own function), calls_own (it led to
+        rows: dict(name, module, file, line, visits, resumed, own (s in which threads ran in it), libraries, standard, other
+        (s in which they ran in such functions that it called, directly or through each other, until the next own function), calls_own (it led to
         calls of own functions)). The first row, without a name, is what no own function called. The others are sorted by the sum
         of their times. packages: (name, s) of the top-level packages of libraries, most first. start_end: s in which
         main threads ran the interpreter's start and end. start_end and the times of all rows are the running time of all call paths.

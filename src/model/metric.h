@@ -31,7 +31,7 @@ enum sp_metric_kind {
 	SP_METRIC_WAIT,
 	SP_METRIC_SAMPLE,
 	SP_METRIC_MEMORY,
-	SP_METRIC_OFF_CPU, /* "waiting" and "preempted"; the raw format has rows for them instead of definitions */
+	SP_METRIC_OFF_CPU, /* "running", "waiting", "preempted"; the raw format has rows instead of definitions */
 	SP_METRIC_KINDS
 };
 /* The metrics that count time off the processor: indices + 1, 0: the model does not have it. If no process measured

@@ -113,7 +113,7 @@ int sp_model_load(struct sp_model **out, const char *dir, unsigned flags, struct
 void sp_model_free(struct sp_model *m);
 /* Sets the owner of each region, from the directories that the processes recorded. own: paths of the program's own
  * code, one in each line, instead of those that were recorded; NULL: as recorded. sp_model_load() does this with NULL;
- * only whoever loaded m may call it again, before others use m. Returns 0, or -1 with e set. */
+ * only the thread that loaded m may call it again, before others use m. Returns 0, or -1 with e set. */
 int sp_model_own(struct sp_model *m, const char *own, struct sp_err *e);
 /* Call before reading sp_model.values and row_metrics: those of a merged experiment are checked only when they are
  * needed. If they are damaged, they are made again from the raw files. Returns 0, or -1 with e set. */

@@ -42,6 +42,12 @@ def split(info: dict[str, Any]) -> bool:
     return any(m["source"] == "off_cpu" or m["name"] == "sampled_idle" for m in info["metrics"])
 
 
+def waited(info: dict[str, Any]) -> float:
+    """The time in which the threads waited, in s: the sum of all call paths."""
+    names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else ("sampled_idle", "sampled_gil")
+    return float(sum(m["total"] for m in info["metrics"] if m["name"] in names)) * 1e-9
+
+
 def trace_sentences(info: dict[str, Any]) -> list[str]:
     """The size of the trace, and the processes whose trace was larger than the memory for it; empty: there is no trace."""
     if not info["traced"]:

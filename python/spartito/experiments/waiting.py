@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from spartito._analyse import Model
 
+LEAST = 0.001  # share of the time from which a call path matters for a sentence
 OTHER = "other"  # a function that is not in the list
 FILE = "SPARTITO_WAIT_KINDS"  # environment variable: a file with more lines like those of waitkinds.txt
 
@@ -28,6 +29,7 @@ class Kinds:
         self._patterns: list[tuple[re.Pattern[str], str]] = []
         self._modules: set[str] = set()
         self._module_patterns: list[re.Pattern[str]] = []
+        self._known: dict[str, str] = {}  # results of of(): the same functions wait again and again
         for path in paths:
             try:
                 with open(path, encoding="utf-8") as f:
@@ -56,8 +58,10 @@ class Kinds:
 
     def of(self, name: str) -> str:
         """The kind of a function; "": it is not in the list."""
-        found = self._exact.get(name)
-        return found or next((kind for pattern, kind in self._patterns if pattern.match(name)), "")
+        if name not in self._known:
+            found = self._exact.get(name)
+            self._known[name] = found or next((kind for pattern, kind in self._patterns if pattern.match(name)), "")
+        return self._known[name]
 
     def has_module(self, module: str) -> bool:
         """Whether the list has functions of the module: then its other functions may be called by them."""
@@ -91,11 +95,12 @@ def sums(found: list[dict[str, Any]]) -> dict[str, float]:
     return dict(sorted(out.items(), key=lambda one: -one[1]))
 
 
-def rows(model: Model, process: int = -1, location: int = -1) -> list[dict[str, Any]]:
-    """The waits of all threads by function and kind, longest first: "name", "module", "file", "line", "kind", "waiting" (s)."""
+def rows(model: Model, least: float = 0.0) -> list[dict[str, Any]]:
+    """The waits of all threads by function and kind, longest first: "name", "module", "file", "line", "kind", "waiting" (s). least:
+    call paths with a smaller share of all time (0 to 1) are not read; a run may have millions of them."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     stack: list[dict[str, Any]] = []
-    for row in model.tree(process=process, location=location):
+    for row in model.tree(threshold=least):
         if row["kind"] == "root":
             continue
         del stack[row["depth"] :]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 
+from spartito.base.messages import Refused
 from spartito.base.text import count, name, percent, plural, seconds, shortened, size
 from spartito.experiments import contents, waiting
 from spartito.experiments.naming import rank_number
@@ -82,7 +83,10 @@ def _waited(info: dict[str, Any]) -> float:
 
 def _waiting(model: Model, info: dict[str, Any]) -> list[Sentence]:
     """A sentence about where the threads waited longest."""
-    all_waits = waiting.rows(model) if contents.split(info) and _waited(info) >= SOME else []
+    try:
+        all_waits = waiting.rows(model, waiting.LEAST) if contents.split(info) and _waited(info) >= SOME else []
+    except Refused as e:  # the user's list of functions cannot be read: the page does not depend on it
+        return [Sentence(f"{e}.")]
     found = [row for row in all_waits if not _shows_a_cell(row)]
     total, busy = sum(row["waiting"] for row in found), sum(loc["busy"] for loc in info["locations"])
     if total < SOME * busy:

@@ -404,7 +404,8 @@ int sp_build_definitions(struct sp_builder *b, struct sp_loading *l, struct sp_e
 	for (i = 0; i < f->defs.count && rc == 0; i++)
 		rc = sp_walk_definitions(f, &f->parts[f->defs.first + i], add_definition, &r);
 	if (rc == 0) {
-		rc = finish(&r) | sp_build_off_cpu_metrics(b, l) | sp_rows_widen(b, metrics);
+		/* in this order: the off-CPU metrics depend on the META records */
+		rc = finish(&r) || sp_build_off_cpu_metrics(b, l) || sp_rows_widen(b, metrics) ? -1 : 0;
 	} else {
 		free(r.regions.p);
 		free(r.counters.p);

@@ -137,9 +137,8 @@ static int add_last(struct adding *a, const struct sp_raw_thread_cpu *c, uint64_
 	if (!c->end || c->end < c->cpu || gap <= a->l->off_cpu.gap)
 		return 0;
 	frames = sp_raw_open_frames(a->l->source->raw, a->t, &n);
-	off = (double)wall * clock->ns - (double)(c->end - c->cpu);
-	if (off > (double)gap * clock->ns)
-		off = (double)gap * clock->ns;
+	off = fmin((double)wall * clock->ns - (double)(c->end - c->cpu), (double)gap * clock->ns);
+	off = fmin(off, 0x1p62); /* a damaged clock */
 	if (n == 0 || off < 1)
 		return 0;
 	return add(a, &(struct sp_raw_off_cpu){.node = frames[n - 1].node, .waiting = (uint64_t)off, .count = 1},
@@ -152,7 +151,7 @@ int sp_build_off_cpu(const struct sp_builder *b, const struct sp_loading *l, str
 	struct sp_raw_file *f = l->source->raw;
 	const struct sp_raw_part *p = f->parts + t->off_cpu.first, *last = p + t->off_cpu.count;
 	const uint64_t ticks = end > t->state.begin ? end - t->state.begin : 0;
-	const uint64_t longest = (uint64_t)((double)ticks * l->source->clock.ns * 1.01 + 1e6);
+	const uint64_t longest = (uint64_t)fmin((double)ticks * l->source->clock.ns * 1.01 + 1e6, 0x1p62);
 	struct adding a = {b, l, t, row, arg, 0};
 	struct sp_raw_thread_cpu c;
 	struct sp_raw_off_cpu r;

@@ -231,13 +231,13 @@ int sp_build_roles(struct sp_builder *b, struct sp_loading *l)
 
 const char *sp_process_label(const struct sp_process *p, char label[SP_PROCESS_LABEL])
 {
-	const size_t room = SP_PROCESS_LABEL - p->role.n - 2;
+	const size_t capacity = SP_PROCESS_LABEL - p->role.n - 2;
 	/* dask names each of its workers "Dask Worker process (from Nanny)" */
 	const bool repeats = strncasecmp(p->name.p, p->role.p, p->role.n) == 0;
 	size_t n = p->role.n && !repeats ? p->name.n : 0;
 
-	if (n > room)
-		for (n = room; n > 0 && ((unsigned char)p->name.p[n] & 0xc0) == 0x80;)
+	if (n > capacity)
+		for (n = capacity; n > 0 && ((unsigned char)p->name.p[n] & 0xc0) == 0x80;)
 			n--; /* not within a character of several bytes */
 	snprintf(label, SP_PROCESS_LABEL, "%s%s%.*s", p->role.p, n ? " " : "", (int)n, p->name.p);
 	return label;

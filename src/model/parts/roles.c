@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of roles. A new role needs a row here and one in tests/py/experiments/test_roles.py. */
+/* The tables of roles. A new role needs a row here and one in tests/py/cli/test_roles.py. */
 #include "model/parts/roles.h"
 
 #include <stddef.h>

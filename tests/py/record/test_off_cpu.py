@@ -98,3 +98,7 @@ def test_kinds_of_the_user(tmp_path, monkeypatch):
     kinds.write_text("coffee\n")
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 1 and f"{kinds}:1: a line is a kind" in done.stderr and done.stderr.count("\n") == 1
+    # the program has ended: its status is its own
+    command = [sys.executable, "-m", "spartito", "run", "-o", tmp_path / "again", "--", sys.executable, tmp_path / "program.py"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 0 and f"{kinds}:1: a line is a kind" in done.stderr and "next: " in done.stderr

@@ -14,14 +14,6 @@ if TYPE_CHECKING:
 
 # modules that start workers and hand work to them: what they do for a worker is no work of the program
 STARTING = ("threading", "multiprocessing", "concurrent", "joblib", "loky", "distributed", "asyncio", "_frozen_importlib", "runpy")
-# functions of the standard library that wait for others; a worker with less work waits longer in them
-WAITING = (
-    "threading:Condition.wait", "threading:Event.wait", "threading:Thread.join", "threading:Semaphore.acquire",
-    "threading:Barrier.wait", "queue:", "multiprocessing.queues:", "multiprocessing.connection:", "multiprocessing.synchronize:",
-    "multiprocessing.process:BaseProcess.join", "multiprocessing.popen_fork:Popen.wait", "multiprocessing.pool:ApplyResult.wait",
-    "concurrent.futures._base:Future.result", "concurrent.futures._base:wait", "subprocess:Popen.wait",
-    "subprocess:Popen.communicate", "selectors:", "socket:", "ssl:",
-)  # fmt: skip
 WAITS = ("wait_time", "waiting")  # metrics of waits: those of `run --waits`, and off-CPU time
 WORK = ("python", "user", "c", "native")  # kinds of regions that are work
 UNIT_SHARE = thresholds.PATH_SHARE / 100  # of the time of a thread, process or rank: one with little work has less than others
@@ -29,8 +21,8 @@ ROWS = 200  # call paths that are searched, those with the largest imbalance
 
 
 def _waits(run: Run, row: dict[str, Any]) -> bool:
-    """Whether a row of Model.tree() is a function that waits for others, or a part of its time is recorded waits."""
-    if row["kind"] in ("mpi", "off") or row["name"].startswith(WAITING):
+    """Whether a row of Model.tree() is a function of MPI, or a part of its time is waiting."""
+    if row["kind"] in ("mpi", "off"):
         return True
     times = [row["metrics"][key]["incl"] * 10.0 ** run.metrics[key]["exponent"] for key in WAITS if key in run.metrics]
     return any(time > thresholds.WAITED * row["incl"] for time in times)

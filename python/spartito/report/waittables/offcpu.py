@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from spartito.base.messages import Refused
 from spartito.base.text import Column, Output, name, percent, plural, seconds
 from spartito.experiments import contents, waiting
 
@@ -24,7 +25,7 @@ NOTABLE = 0.05  # smallest share of all threads' time for a line in the summary
 
 def sentence(found: list[dict[str, Any]], info: dict[str, Any]) -> str:
     """Waiting of all threads by kind. found: waiting.rows()."""
-    busy, total = sum(loc["busy"] for loc in info["locations"]), sum(row["waiting"] for row in found)
+    busy, total = sum(loc["busy"] for loc in info["locations"]), contents.waited(info)
     kinds = ", ".join(f"{kind} {seconds(time)}" for kind, time in list(waiting.sums(found).items())[:4])
     what = plural(len(info["locations"]), "thread")
     return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}"
@@ -32,14 +33,16 @@ def sentence(found: list[dict[str, Any]], info: dict[str, Any]) -> str:
 
 def summary(model: Model, info: dict[str, Any]) -> list[str]:
     """A line for the summary of a run; empty: the threads hardly waited."""
-    busy, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
-    if not contents.split(info) or busy - running < NOTABLE * busy:
+    busy = sum(loc["busy"] for loc in info["locations"])
+    if not contents.split(info) or contents.waited(info) < NOTABLE * busy:
         return []  # do not read the call tree
-    found = waiting.rows(model)
-    if sum(row["waiting"] for row in found) < NOTABLE * busy:
-        return []
-    first = found[0]
-    most = f"; most in {name(first['name'])}, {seconds(first['waiting'])}" if first["waiting"] >= NOTABLE * busy else ""
+    try:
+        found = waiting.rows(model, waiting.LEAST)
+    except Refused as e:  # the program has ended: its status and summary do not depend on a file of the user's
+        return [str(e)]
+    most = ""
+    if found and found[0]["waiting"] >= NOTABLE * busy:
+        most = f"; most in {name(found[0]['name'])}, {seconds(found[0]['waiting'])}"
     return [f"{sentence(found, info)}{most}"]
 
 
