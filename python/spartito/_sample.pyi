@@ -8,9 +8,9 @@ Frame = tuple[str, str, str, int, int, bool, int]
 # thread id (0: not known), whether it holds the GIL, frames, innermost first (None: the stack changed while it was read), whether
 # outer frames are missing
 Thread = tuple[int, bool, list[Frame] | None, bool]
-# thread id, state ("running", "gil": waits for the GIL, "system call", "idle"), processor time in ns, frames (empty: no Python
-# code, None: the stack changed while it was read), whether outer frames are missing
-ThreadSample = tuple[int, str, int, list[Frame] | None, bool]
+# thread id, state ("running", "gil": waits for the GIL, "system call", "idle"), processor time in ns, time in ns ready to run
+# without a processor, frames (empty: no Python code, None: the stack changed while it was read), whether outer frames are missing
+ThreadSample = tuple[int, str, int, int, list[Frame] | None, bool]
 # object file, symbol (None: not known), offset of its begin in the object file, offset of the instruction; None, None, 0 and an
 # absolute address: the code is in no object file
 NativeFrame = tuple[str | None, str | None, int, int]

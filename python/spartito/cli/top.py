@@ -18,17 +18,17 @@ from spartito.base.text import name as one_line
 from spartito.options.settings import CHECKS
 from spartito.options.table import Usage
 from spartito.sample.attaching import duration_of
-from spartito.sample.liveprofile import LiveProfile, Sum, Thread, function
+from spartito.sample.liveprofile import LiveProfile, function
 from spartito.sample.operand import one_process
 
 if TYPE_CHECKING:
-    from spartito.sample.liveprofile import Function
+    from spartito.sample.liveprofile import Function, Split, Sum, Thread
 
 RATE = 100
 ONCE = 2.0  # seconds that --once samples by default
 REFRESH = 0.5  # seconds between two updates of the screen
 ROWS = 20
-KEYS = "s self  t total  w wall clock  p pause  r reset  q quit"
+KEYS = "s self  t total  w waiting  p pause  r reset  q quit"
 
 
 def rate_of(values: dict[str, object]) -> int:
@@ -41,23 +41,42 @@ def rate_of(values: dict[str, object]) -> int:
 # ---- tables
 
 
-def _functions(profile: LiveProfile, recent: Sum, by: str, limit: int) -> tuple[list[Column], list[list[str]]]:
-    whole = profile.whole
-    key = recent.excl if by == "self" else recent.total
-    also = whole.excl if by == "self" else whole.total
-    order: list[Function] = sorted(whole.total, key=lambda f: (-key[f], -also[f], f))
-    columns = [Column("self %"), Column("total %"), Column("self % so far", rank=2), Column("total % so far", rank=1),
-               Column("function", left=True, style="cyan"), Column("defined at", left=True, style="dim", rank=3)]
+class Order:
+    """What the table of functions is ordered by. by: self or total. waiting: waiting time instead of running time."""
+
+    def __init__(self, by: str, waiting: bool) -> None:
+        self.by, self.waiting = by, waiting
+
+    def functions(self, profile: LiveProfile, recent: Split) -> list[Function]:
+        def key(f: Function) -> tuple[object, ...]:
+            helper = f not in profile.of_program
+            pairs = [(split.running, split.waiting) for split in (recent, profile.whole)]
+            # running time of an idle helper, which wakes up now and then, does not lift it above the program
+            times = [0 if helper and not self.waiting else -self.time(pair[self.waiting], f) for pair in pairs]
+            return (*times, helper, -self.time(pairs[0][not self.waiting], f), f)
+
+        return sorted({*profile.whole.running.total, *profile.whole.waiting.total}, key=key)
+
+    def time(self, of: Sum, f: Function) -> int:
+        return (of.excl if self.by == "self" else of.total)[f]
+
+
+def _functions(profile: LiveProfile, recent: Split, order: Order, limit: int) -> tuple[list[Column], list[list[str]]]:
+    functions = order.functions(profile, recent)
+    columns = [Column("running %"), Column("waiting %"), Column("total running %"), Column("total waiting %", rank=2),
+               Column("running % so far", rank=1), Column("function", left=True, style="cyan"),
+               Column("defined at", left=True, style="dim", rank=3)]
     rows = [
         [
-            percent(recent.excl[f], recent.time),
-            percent(recent.total[f], recent.time),
-            percent(whole.excl[f], whole.time),
-            percent(whole.total[f], whole.time),
+            percent(recent.running.excl[f], recent.lasted),
+            percent(recent.waiting.excl[f], recent.lasted),
+            percent(recent.running.total[f], recent.lasted),
+            percent(recent.waiting.total[f], recent.lasted),
+            percent(profile.whole.running.excl[f], profile.whole.lasted),
             one_line(f"{f[0]}:{f[1]}"),
             one_line(f"{f[2]}:{f[3]}"),
         ]
-        for f in (order[:limit] if limit else order)
+        for f in (functions[:limit] if limit else functions)
     ]
     return columns, rows
 
@@ -73,8 +92,11 @@ def _where(thread: Thread) -> tuple[str, str]:
 
 
 def _threads(profile: LiveProfile, limit: int) -> tuple[list[Column], list[list[str]]]:
-    order = sorted(profile.threads.values(), key=lambda t: (-t.share, t.tid))
-    columns = [Column("thread"), Column("processor %"), Column("processor", rank=1), Column("state", left=True),
+    def key(t: Thread) -> tuple[object, ...]:
+        return t.helper, -t.split()[0], not t.main, t.tid
+
+    order = sorted(profile.threads.values(), key=key)
+    columns = [Column("thread"), Column("running %"), Column("waiting %"), Column("processor", rank=1), Column("state", left=True),
                Column("in", left=True, style="cyan"), Column("began with", left=True, style="dim", rank=2)]
     states = {"gil": "waits for the GIL"}
     processes = [Column("process")] if profile.children else []
@@ -82,7 +104,7 @@ def _threads(profile: LiveProfile, limit: int) -> tuple[list[Column], list[list[
         [
             *(str(t.pid) for _ in processes),
             str(t.tid),
-            f"{100 * t.share:.1f}",
+            *(percent(part, 1) for part in t.split()),
             seconds(t.cpu / 1e9),
             states.get(t.state, t.state),
             *_where(t),
@@ -92,26 +114,40 @@ def _threads(profile: LiveProfile, limit: int) -> tuple[list[Column], list[list[
     return [*processes, *columns], rows
 
 
+def _processes(profile: LiveProfile) -> tuple[list[Column], list[list[str]]]:
+    """The sums over the threads of each process."""
+    threads: dict[int, list[Thread]] = {}
+    for t in profile.threads.values():
+        threads.setdefault(t.pid, []).append(t)
+    rows = []
+    for pid, of in sorted(threads.items()):
+        running, waiting = map(sum, zip(*(t.split() for t in of)))
+        rows.append([str(pid), str(len(of)), percent(running, 1), percent(waiting, 1)])
+    return [Column("process"), Column("threads"), Column("running %"), Column("waiting %")], rows
+
+
 def _title(profile: LiveProfile, words: str) -> str:
     torn = f", {plural(profile.unread, 'stack')} not read" if profile.unread else ""
     major, minor = profile.process.version
     lasted = seconds(time.monotonic() - profile.begin)
-    what = "time" if profile.wall else "processor time"
     more = f" and {plural(len(profile.children.all), 'child', 'children')}" if profile.children else ""
     whose = f"process {profile.pid}{more}, Python {major}.{minor}"
-    return f"{whose}: {what} by {plural(profile.samples, 'sample')} in {lasted}{torn}{words}"
+    return f"{whose}: {plural(profile.samples, 'sample')} in {lasted}, 100 % is one thread all the time{torn}{words}"
 
 
-def _show(out: Output, profile: LiveProfile, by: str, limit: int, words: str = "") -> None:
-    recent = profile.recent()
+def _show(out: Output, profile: LiveProfile, order: Order, limit: int, threads: int, words: str = "") -> None:
+    """limit, threads: numbers of rows of the functions and of the threads, 0: all."""
     out.line(_title(profile, words), "bold")
     out.line()
-    if not profile.whole.time:
-        out.line("no thread ran Python code" + ("" if profile.wall else "; --wall counts those that wait"))
+    if not profile.threads or not (profile.whole.running.total or profile.whole.waiting.total):
+        out.line("no thread ran Python code")
     else:
-        out.table(*_functions(profile, recent, by, limit))
+        out.table(*_functions(profile, profile.recent(), order, limit))
+    if profile.children:
+        out.line()
+        out.table(*_processes(profile))
     out.line()
-    out.table(*_threads(profile, limit))
+    out.table(*_threads(profile, threads))
 
 
 # ---- sampling
@@ -167,35 +203,33 @@ def _ending_signals() -> Iterator[list[int]]:
 class Live:
     """The table in a terminal, updated every REFRESH seconds."""
 
-    def __init__(self, profile: LiveProfile, by: str, limit: int) -> None:
-        self.profile, self.by, self.limit = profile, by, limit
+    def __init__(self, profile: LiveProfile, order: Order, limit: int) -> None:
+        self.profile, self.order, self.limit = profile, order, limit
         self.paused = False
 
     def key(self, letter: str) -> bool:
         """Handles a key. False: quit."""
         if letter in "st":
-            self.by = {"s": "self", "t": "total"}[letter]
+            self.order.by = {"s": "self", "t": "total"}[letter]
         elif letter == "p":
             self.paused = not self.paused
+            if not self.paused:
+                self.profile.resume()
         elif letter == "w":
-            self.profile.wall = not self.profile.wall
-            self.profile.reset()
+            self.order.waiting = not self.order.waiting
         elif letter == "r":
             self.profile.reset()
         return letter not in "q\x1b"
 
     def draw(self, console: Any) -> Any:
         out = Output(console.file)
-        height = max(console.height - 8, 4)
+        processes = len({t.pid for t in self.profile.threads.values()}) + 2 if self.profile.children else 0
+        height = max(console.height - 8 - processes, 4)
         threads = min(len(self.profile.threads), max(height // 3, 1))
         out.console = console
+        words = f", by {'waiting' if self.order.waiting else 'running'} time" + (", paused" if self.paused else "")
         with console.capture() as drawn:
-            recent = self.profile.recent()
-            out.line(_title(self.profile, ", paused" if self.paused else ""), "bold")
-            out.line()
-            out.table(*_functions(self.profile, recent, self.by, min(self.limit or height, height - threads)))
-            out.line()
-            out.table(*_threads(self.profile, threads))
+            _show(out, self.profile, self.order, min(self.limit or height, height - threads), threads, words)
             out.line()
             out.line(KEYS, "dim")
         from rich.text import Text
@@ -228,7 +262,7 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     by = values.get("sort", "self")
     limit = values.get("limit", ROWS)
     assert isinstance(by, str) and isinstance(limit, int)
-    profile = LiveProfile(pid, bool(values.get("wall")), bool(values.get("children")))
+    profile, order = LiveProfile(pid, bool(values.get("children"))), Order(by, bool(values.get("waiting")))
     out = standard_output()
     ended = False
     with contextlib.suppress(KeyboardInterrupt):
@@ -236,6 +270,6 @@ def main(values: dict[str, object], operands: list[str]) -> int:
             ended = not _sample(profile, rate, time.monotonic() + (duration or ONCE))
         else:
             until = time.monotonic() + duration if duration else float("inf")
-            ended = not Live(profile, by, 0 if "limit" not in values else limit).run(rate, until)
-    _show(out, profile, by, limit, ", it has ended" if ended else "")
+            ended = not Live(profile, order, 0 if "limit" not in values else limit).run(rate, until)
+    _show(out, profile, order, limit, limit, ", it has ended" if ended else "")
     return 0

@@ -226,8 +226,9 @@ TOP = Command(
     "top",
     "top [options] PID",
     "show live what a running process does",
-    "Samples a Python process from outside and shows its functions by the samples of the last five seconds and in total. Nothing in the "
-    "process is changed. In a terminal the table is updated, with keys to sort, pause and quit; elsewhere it is printed once.",
+    "Samples a Python process from outside and shows how long its functions and threads ran and waited in the last five seconds: "
+    "functions by the state in which samples found the thread, threads by the system's own count. Nothing in the process is changed. "
+    "In a terminal the table is updated, with keys to sort, pause and quit; elsewhere it is printed once.",
     (
         Option("--once", "print one table and exit"),
         Option("--duration", "end after SECONDS (default with --once: 2)", "SECONDS", kind="number"),
@@ -235,7 +236,7 @@ TOP = Command(
         Option("--sort", "self (the default) or total", "KEY", choices=("self", "total")),
         LIMIT,
         Option("--children", "include the Python processes that it starts"),
-        Option("--wall", "wall-clock time, with waiting threads, instead of processor time"),
+        Option("--waiting", "order functions by waiting time instead of running time"),
     ),
     (
         ("spartito top 12345", "live, until q"),

@@ -23,11 +23,11 @@ STATES = {
 
 
 def _complete(threads: list[ThreadSample]) -> bool:
-    return all(frames is not None for _, _, _, frames, _ in threads)
+    return all(frames is not None for _, _, _, _, frames, _ in threads)
 
 
 def _thread(thread: ThreadSample, pid: int) -> list[str]:
-    tid, state, cpu, frames, cut = thread
+    tid, state, cpu, _, frames, cut = thread
     lines = [f"thread {tid}{' (main)' if tid == pid else ''} {STATES[state]}, {seconds(cpu / 1e9)} on a processor so far"]
     if frames is None:
         return [*lines, "  its stack changed too fast to be read"]

@@ -20,6 +20,7 @@ Function = tuple[str, str, str, int]  # module, qualified name, file, first line
 RECENT = 5.0  # seconds: length of the sliding window of the recent times
 PIECES = 10  # intervals in that window
 DEPTH = 512  # frames of a stack
+IDLE = 0.05  # fraction of the recent time below which a thread on a processor counts as idle, unless it is a main thread
 
 
 def opened(pid: int) -> Process:
@@ -40,10 +41,8 @@ class Sum:
     def __init__(self) -> None:
         self.excl: Counter[Function] = Counter()
         self.total: Counter[Function] = Counter()
-        self.time = 0
 
     def add(self, frames: list[Frame], time: int) -> None:
-        self.time += time
         self.excl[function(frames[0])] += time
         for f in {function(frame) for frame in frames}:
             self.total[f] += time
@@ -51,37 +50,62 @@ class Sum:
     def merge(self, other: Sum) -> None:
         self.excl += other.excl
         self.total += other.total
-        self.time += other.time
+
+
+class Split:
+    """The time of samples that found a thread running or ready to run, and of those that found it waiting. lasted: the wall-clock
+    time in ns in which the samples were taken, the time of one thread."""
+
+    def __init__(self) -> None:
+        self.running, self.waiting = Sum(), Sum()
+        self.lasted = 0
+
+    def merge(self, other: Split) -> None:
+        self.running.merge(other.running)
+        self.waiting.merge(other.waiting)
+        self.lasted += other.lasted
 
 
 class Thread:
-    """A thread of process pid. cpu: its CPU time in ns at its last complete sample, seen: the time of that sample in seconds."""
+    """A thread of process pid. cpu, ready: its time in ns on a processor, and ready to run without one, at its last sample. seen:
+    the time in seconds of the last sample whose stack could be read."""
 
     def __init__(self, pid: int, sample: ThreadSample, now: float) -> None:
         self.pid = pid
         self.tid = sample[0]
-        self.history: deque[tuple[float, int]] = deque(maxlen=PIECES + 1)
+        self.history: deque[tuple[float, int, int]] = deque(maxlen=PIECES + 1)
         self.frames: list[Frame] = []
-        self.used = self.lasted = 0
-        self.cpu, self.seen = sample[2], now
+        self.lasted = 0
+        self.seen = now
         self.update(sample, now)
         self.piece(now)
 
-    def update(self, sample: ThreadSample, now: float) -> None:
-        """Sets used (CPU time in ns since the last sample whose stack could be read) and lasted (wall time in ns since then)."""
-        _, self.state, cpu, frames, _ = sample
-        if frames is not None:
-            self.used, self.lasted = cpu - self.cpu, int(1e9 * (now - self.seen))
-            self.cpu, self.seen, self.frames = cpu, now, frames
-
-    def piece(self, now: float) -> None:
-        self.history.append((now, self.cpu))
+    @property
+    def main(self) -> bool:
+        return self.pid == self.tid
 
     @property
-    def share(self) -> float:
-        """Fraction of the recent wall time that the thread ran on a processor."""
-        (begin, before), (end, after) = self.history[0], self.history[-1]
-        return (after - before) / 1e9 / (end - begin) if end > begin else 0.0
+    def helper(self) -> bool:
+        """Whether it is idle and no main thread. The processor time decides: samples also count time in which it is ready to run."""
+        return not self.main and self.split()[0] < IDLE
+
+    def update(self, sample: ThreadSample, now: float) -> None:
+        """Sets lasted: the time in ns since the last sample whose stack could be read."""
+        _, self.state, self.cpu, self.ready, frames, _ = sample
+        if frames is not None:
+            self.lasted = int(1e9 * (now - self.seen))
+            self.seen, self.frames = now, frames
+
+    def piece(self, now: float) -> None:
+        self.history.append((now, self.cpu, self.ready))
+
+    def split(self) -> tuple[float, float]:
+        """Fractions of the recent time: on a processor, and waiting. In the rest others had the processor."""
+        (begin, *before), (end, *after) = self.history[0], self.history[-1]
+        if end <= begin:
+            return 0.0, 0.0
+        cpu, ready = ((now - then) / 1e9 / (end - begin) for then, now in zip(before, after))
+        return cpu, max(0.0, 1 - cpu - ready)
 
 
 class Children:
@@ -120,20 +144,19 @@ class Children:
 class LiveProfile:
     """The samples of a process since its start or the last reset(), and those of the last RECENT seconds."""
 
-    def __init__(self, pid: int, wall: bool = False, family: bool = False) -> None:
-        """wall: times are wall times instead of CPU times. family: the children of the process are sampled as well. Refused: the
-        process cannot be sampled."""
+    def __init__(self, pid: int, family: bool = False) -> None:
+        """family: the children of the process are sampled as well. Refused: the process cannot be sampled."""
         self.pid = pid
         self.process = opened(pid)
-        self.wall = wall
         self.children = Children(pid) if family else None
         self.reset()
 
     def reset(self) -> None:
-        self.whole = Sum()
-        self.pieces: deque[Sum] = deque([Sum()], maxlen=PIECES)
+        self.whole = Split()
+        self.pieces: deque[Split] = deque([Split()], maxlen=PIECES)
         self.threads: dict[int, Thread] = {}
-        self.begin = self.piece_begin = time.monotonic()
+        self.of_program: set[Function] = set()  # functions that another thread than an idle helper was in
+        self.begin = self.piece_begin = self.sampled = time.monotonic()
         self.samples = self.unread = 0
         if self.children:
             self.children.find()
@@ -147,6 +170,10 @@ class LiveProfile:
         if self.children:
             rows += self.children.sample()
         now = time.monotonic()
+        if self.samples:  # a thread's first sample has no time
+            for split in (self.whole, self.pieces[-1]):
+                split.lasted += int(1e9 * (now - self.sampled))
+        self.sampled = now
         self.samples += 1
         for pid, row in rows:
             thread = self.threads.get(row[0])
@@ -154,32 +181,40 @@ class LiveProfile:
                 thread = self.threads[row[0]] = Thread(pid, row, now)
             else:
                 thread.update(row, now)
-            self._count(thread, row[3])
+            self._count(thread, row[4])
         if now - self.piece_begin >= RECENT / PIECES:
             self._begin_piece(now, {row[0] for _, row in rows})
         return True
+
+    def resume(self) -> None:
+        """After a pause: the time since the last sample belongs to no function."""
+        self.sampled = time.monotonic()
+        for thread in self.threads.values():
+            thread.seen = self.sampled
 
     def _count(self, thread: Thread, frames: list[Frame] | None) -> None:
         """Adds the time since the thread's last sample. If its stack could not be read, the next sample adds that time."""
         if frames is None:
             self.unread += 1
             return
-        time = thread.lasted if self.wall else thread.used
-        if frames and time > 0:
-            self.whole.add(frames, time)
-            self.pieces[-1].add(frames, time)
+        if not frames:
+            return
+        if not thread.helper:
+            self.of_program.update(map(function, frames))
+        for split in (self.whole, self.pieces[-1]):
+            (split.running if thread.state == "running" else split.waiting).add(frames, thread.lasted)
 
     def _begin_piece(self, now: float, alive: set[int]) -> None:
         self.piece_begin = now
-        self.pieces.append(Sum())
+        self.pieces.append(Split())
         self.threads = {tid: thread for tid, thread in self.threads.items() if tid in alive}
         for thread in self.threads.values():
             thread.piece(now)
         if self.children:
             self.children.find()
 
-    def recent(self) -> Sum:
-        out = Sum()
+    def recent(self) -> Split:
+        out = Split()
         for piece in self.pieces:
             out.merge(piece)
         return out

@@ -190,8 +190,8 @@ static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_pytho
 	const int found = stack_of(self, n, tid, frames, (size_t)depth);
 	PyObject *stack = frame_list(frames, depth, found);
 	const enum sp_thread_state state = sp_thread_state(self->python, &times, NULL, 0);
-	return stack ? Py_BuildValue("(isKNN)", (int)tid, states[state], (unsigned long long)times.cpu, stack,
-	                             PyBool_FromLong(found > depth))
+	return stack ? Py_BuildValue("(isKKNN)", (int)tid, states[state], (unsigned long long)times.cpu,
+	                             (unsigned long long)times.ready, stack, PyBool_FromLong(found > depth))
 	             : NULL;
 }
 

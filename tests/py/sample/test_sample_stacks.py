@@ -51,9 +51,9 @@ def stacks(process, depth=1024):
 def settled(process, depth=1024):
     """As stacks(), once all threads sleep and did not run in between: the main thread may still be returning from its print."""
     for _ in while_waited_for():
-        before = [(tid, state, cpu) for tid, state, cpu, _, _ in process.read_threads(1)]
+        before = [(tid, state, cpu) for tid, state, cpu, *_ in process.read_threads(1)]
         threads = stacks(process, depth)
-        after = [(tid, state, cpu) for tid, state, cpu, _, _ in process.read_threads(1)]
+        after = [(tid, state, cpu) for tid, state, cpu, *_ in process.read_threads(1)]
         if before == after and {state for _, state, _ in after} == {"idle"}:
             return threads
 
@@ -354,7 +354,7 @@ def test_sub_interpreters():
         outer = [tid for tid, _, frames, _ in threads if any(f[1] == "runs" for f in frames)]
         assert outer == [inner[0]] and inner[0] != p.pid
         # in the whole thread, frames of the sub-interpreter are above those of the caller
-        (frames,) = [frames for tid, _, _, frames, _ in process.read_threads() if tid == inner[0]]
+        (frames,) = [frames for tid, _, _, _, frames, _ in process.read_threads() if tid == inner[0]]
         found = [f[1] for f in frames]
         assert found[:3] == ["inside", "<module>", "runs"] and found[-1].endswith("_bootstrap")
 
@@ -376,5 +376,5 @@ def test_states_in_a_sub_interpreter_with_a_separate_gil():
     with running(source) as p:
         process = _sample.Process(p.pid)
         for _ in while_waited_for():
-            if sorted(state for _, state, _, _, _ in process.read_threads()) == ["gil", "running"]:
+            if sorted(state for _, state, *_ in process.read_threads()) == ["gil", "running"]:
                 break

@@ -12,6 +12,7 @@ import sys
 import termios
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from commandline import run
@@ -37,26 +38,59 @@ SHARES = """
     """
 
 
-def shares(text):
-    """{function: (self %, total %)} of the first table."""
-    found = re.findall(r"^ *([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+  (\S+)", text, re.MULTILINE)
-    return {name: (float(own), float(total)) for own, total, name in found}
+class Row(NamedTuple):
+    running: float
+    waiting: float
+    total_running: float
+    total_waiting: float
 
 
-def test_shares_of_functions(spartito):
+def functions(text):
+    """{function: its row} of the first table, in its order."""
+    found = re.findall(r"^ *([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +[\d.]+  (\S+)", text, re.MULTILINE)
+    return {name: Row(*map(float, numbers)) for *numbers, name in found}
+
+
+def test_running_and_waiting_time_of_functions(spartito):
     with running(SHARES) as p:
         done = run(spartito, "top", "--duration", "5", "--sample-rate", "500", p.pid)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("process {}, Python {}.{}: ".format(p.pid, *sys.version_info[:2]))
-        found = shares(done.stdout)
-        assert 65 < found["__main__:much"][0] < 85 and 15 < found["__main__:little"][0] < 35
-        assert found["__main__:<module>"][1] > 95
-        assert found.get("__main__:sleeps", (0, 0))[0] < 5
-        assert re.search(rf"^ *{p.pid} .*__main__:(much|little|<module>)", done.stdout, re.MULTILINE)
-        assert re.search(r"^ *\d+ .* idle  +__main__:sleeps line 12  +__main__:sleeps$", done.stdout, re.MULTILINE)
-        done = run(spartito, "top", "--once", "--wall", "--duration", "1", "--limit", "3", "--sort", "total", p.pid)
-        found = shares(done.stdout)
-        assert len(found) == 3 and 40 < found["__main__:<module>"][1] < 60
+        found = functions(done.stdout)
+        much, little, sleeps = (found["__main__:" + name] for name in ("much", "little", "sleeps"))
+        # the share of each other: a main thread that waits for the GIL neither runs nor changes it
+        assert 65 < 100 * much.running / (much.running + little.running) < 85
+        assert found["__main__:<module>"].total_running > 80 and found["__main__:<module>"].running < 10
+        assert sleeps.waiting > 90 > 10 > sleeps.running and sleeps.total_waiting == sleeps.waiting
+        assert list(found).index("__main__:sleeps") > list(found).index("__main__:little")
+        threads = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+) +\S+ \S+ +(.*)", done.stdout.partition("processor")[2], re.MULTILINE)
+        assert [int(tid) for tid, *_ in threads][0] == p.pid and len(threads) == 2
+        assert float(threads[1][1]) < 10 and float(threads[1][2]) > 80
+        assert re.search(r"idle  +__main__:sleeps line 12  +__main__:sleeps$", threads[1][3])
+        done = run(spartito, "top", "--once", "--waiting", "--duration", "1", "--limit", "3", p.pid)
+        assert len(functions(done.stdout)) == 3 and next(iter(functions(done.stdout))) == "__main__:sleeps"
+
+
+HELPED = """
+    import threading, time
+    def helps():
+        while True:
+            time.sleep(0.05)
+    def waits():
+        input()
+    threading.Thread(target=helps, daemon=True).start()
+    print("ready", flush=True)
+    waits()
+    """
+
+
+def test_a_helper_that_wakes_up_is_below_a_program_that_waits(spartito):
+    with running(HELPED) as p:
+        done = run(spartito, "top", "--once", "--duration", "3", p.pid)
+        p.stdin.close()
+    found = list(functions(done.stdout))
+    assert found.index("__main__:waits") < found.index("__main__:helps")
+    assert re.search(rf"processor +state.*\n *{p.pid} ", done.stdout)
 
 
 FAMILY = """
@@ -85,11 +119,14 @@ def test_children_are_sampled_too(spartito):
         p.stdin.close()
         p.wait()
     assert top.returncode == 0 and re.match(rf"process {p.pid} and 2 children, ", out)
-    found = shares(out)
+    found = functions(out)
     # shares of a processor: other programs may use it most of the time
-    assert found["__main__:early"][0] > 2 and found["__main__:late"][0] > 2
-    rows = re.findall(r"^ *(\d+) +(\d+) +[\d.]+ ", out.partition("processor %")[2], re.MULTILINE)
+    assert found["__main__:early"].running > 2 and found["__main__:late"].running > 2
+    processes, _, threads = out.partition("process  threads")[2].partition("process ")
+    rows = re.findall(r"^ *(\d+) +(\d+) +[\d.]+ ", threads, re.MULTILINE)
     assert len({process for process, _ in rows}) == 3 and all(process == thread for process, thread in rows)
+    rows = re.findall(r"^ *(\d+) +1 +[\d.]+ +[\d.]+$", processes, re.MULTILINE)
+    assert rows == sorted({process for process, _ in re.findall(r"^ *(\d+) +(\d+) +[\d.]+ ", threads, re.MULTILINE)}, key=int)
 
 
 def slept(pid):
@@ -134,7 +171,7 @@ def test_keys_in_a_terminal(spartito):
         with subprocess.Popen([*spartito, "top", str(p.pid)], stdin=theirs, stdout=theirs, env=environment) as top:
             os.close(theirs)
             shown = b""
-            for until, key in ((b"__main__:much", b"w"), (b": time by", b"p"), (b", paused", b"t"), (b", paused", b"q")):
+            for until, key in ((b"__main__:much", b"w"), (b", by waiting time", b"p"), (b", paused", b"t"), (b", paused", b"q")):
                 at = len(shown)
                 while until not in shown[at:]:
                     shown += os.read(ours, 65536)
