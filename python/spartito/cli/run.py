@@ -16,7 +16,7 @@ from spartito.run.implied import with_memory, with_trace, without_effect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Callable
 
 USAGE = 2
 
@@ -118,11 +118,11 @@ def deferred_work(texts: dict[str, str]) -> str:
     return f'{{"compress": {"true" if texts["compress"] == "1" else "false"}, "to": [{formats}], "lines": [{lines}]}}'
 
 
-def _prepare(texts: dict[str, str], directory: Directory) -> None:
+def _prepare(texts: dict[str, str], directory: Directory) -> Callable[[], bool] | None:
     """Imports the modules for the end of the run while the program starts, so that the command takes less time in total. Ranks skip
-    it, as only one of them needs the modules."""
+    it, as only one of them needs the modules. Returns what launch.run() calls each second."""
     if directory.crew:
-        return
+        return None
     try:
         if texts["finalize"] != "1":
             import spartito._analyse
@@ -130,8 +130,13 @@ def _prepare(texts: dict[str, str], directory: Directory) -> None:
             import spartito.report.summary
         if texts["quiet"] != "1" or texts["to"] or texts["compress"] == "1":
             import spartito._analyse  # noqa: F401
+        if texts["trace"] == "1":
+            from spartito.run import tracewatch
+
+            return tracewatch.wanted(texts, directory.path)
     except Exception:
         pass  # the end of the run reports the same error
+    return None
 
 
 def _afterwards(directory: Directory, status: int, texts: dict[str, str], reported: list[str]) -> None:

@@ -30,6 +30,7 @@ FROM_TERMINAL = {sig.SIGINT, sig.SIGQUIT, sig.SIGTSTP, sig.SIGHUP, sig.SIGWINCH}
 SI_KERNEL = 0x80  # siginfo_t.si_code: the kernel sent the signal
 SCRIPTS = (".py", ".pyc", ".pyw", ".pyz")
 IPYTHON_SUFFIX = ".ipy"
+WATCH_PERIOD = 1.0  # seconds between two calls of a watch
 CORE_LIMIT = 1  # bytes; with this limit the kernel writes no core dump, neither to a file nor to a pipe (core_pattern with |)
 
 
@@ -64,9 +65,9 @@ def _ignored_by_python() -> list[int]:
     return [n for n in (sig.SIGPIPE, sig.SIGXFSZ) if sig.getsignal(n) is sig.SIG_IGN]
 
 
-def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], None] | None = None) -> int:
-    """Runs the command until it exits and returns its wait status. Calls meanwhile() after the start.
-    Refused: it cannot be started."""
+def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], Callable[[], bool] | None] | None = None) -> int:
+    """Runs the command until it exits and returns its wait status. Calls meanwhile() after the start. If that returns a function, it
+    is called each second until it returns False. Refused: the command cannot be started."""
     ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
     # With all signals blocked, sigwaitinfo() receives each of them with its sender, also one that arrives before the wait begins.
     mask = sig.pthread_sigmask(sig.SIG_BLOCK, FORWARDED)
@@ -77,9 +78,7 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
         words = [os.fsencode(word) for word in command]
         pairs = [os.fsencode(name + "=" + value) for name, value in environment.items()]
         pid = spawn(words, pairs, mask, _ignored_by_python(), [sig.SIGCHLD] if ignored else [])
-        if meanwhile:
-            meanwhile()
-        status = _wait(pid)
+        status = _wait(pid, meanwhile() if meanwhile else None)
         if "SPARTITO_EXPERIMENT" in environment:
             saw_end(os.fsencode(environment["SPARTITO_EXPERIMENT"]), pid)
         while sig.sigtimedwait(FROM_TERMINAL | {sig.SIGCHLD}, 0):
@@ -92,8 +91,8 @@ def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[],
     return status
 
 
-def _wait(pid: int) -> int:
-    """Waits until the program exits, and forwards signals to it. Returns its wait status."""
+def _wait(pid: int, watch: Callable[[], bool] | None) -> int:
+    """Waits until the program exits, and forwards signals to it. Returns its wait status. watch: see run()."""
     while True:
         waited, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if waited and not os.WIFSTOPPED(status):
@@ -102,7 +101,10 @@ def _wait(pid: int) -> int:
             # Ctrl-Z: the shell expects the launcher to stop, too. After SIGSTOP the launcher keeps running: another process may
             # continue the program without knowing of the launcher.
             os.kill(os.getpid(), sig.SIGSTOP)
-        info = sig.sigwaitinfo(FORWARDED)
+        info = sig.sigtimedwait(FORWARDED, WATCH_PERIOD) if watch else sig.sigwaitinfo(FORWARDED)
+        if info is None:
+            watch = watch if watch and watch() else None
+            continue
         number = info.si_signo
         if number == sig.SIGCHLD:
             continue

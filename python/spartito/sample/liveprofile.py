@@ -54,7 +54,7 @@ class Sum:
 
 class Split:
     """The time of samples that found a thread running or ready to run, and of those that found it waiting. lasted: the wall-clock
-    time in ns in which the samples were taken, the time of one thread."""
+    time in ns in which the samples were taken."""
 
     def __init__(self) -> None:
         self.running, self.waiting = Sum(), Sum()
