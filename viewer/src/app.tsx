@@ -10,19 +10,21 @@ import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./st
 import { KeyHelp } from "./parts/keys";
 import { Waiting } from "./parts/Empty";
 import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { LiveState } from "./parts/live";
+import type { Live } from "./state/live";
 import type { Store } from "./state/store";
 import { Unknowns } from "./parts/unknown";
 import { views } from "./views/index";
 
-export function App({ store }: { store: Store }) {
+export function App({ store, live }: { store: Store; live: Live | undefined }) {
   return (
     <Provide value={store}>
-      <Frame />
+      <Frame live={live} />
     </Provide>
   );
 }
 
-function Frame() {
+function Frame({ live }: { live: Live | undefined }) {
   const facts = useFirstFacts();
   const { view: id } = useSelection();
   const view = views.find((one) => one.id === id) ?? views[0]!;
@@ -35,6 +37,7 @@ function Frame() {
     <KnownFacts.Provider value={facts.data}>
       <header>
         <Title facts={facts.data} />
+        {live && <LiveState live={live} />}
         <Search />
         <KeyHelp view={view} />
         <ThemeSwitch />

@@ -3,13 +3,17 @@ import { render } from "preact";
 import { App } from "./app";
 import { loadMore } from "./parts/later";
 import { FileSource, ServerSource } from "./data/source";
+import { Live, sourceOf } from "./state/live";
 import { Store, range } from "./state/store";
 import { laterViews } from "./views/later";
 import "./style.css";
 import "./parts/parts.css";
 
-const source = FileSource.in(document) ? new FileSource(document) : new ServerSource("data/");
+const version = Number(document.body.dataset["live"] ?? 0); // of a run that has not ended; otherwise 0
+const source = FileSource.in(document) ? new FileSource(document) : version ? sourceOf(version) : new ServerSource("data/");
 const store = new Store(source);
+const live = version ? new Live(store, version) : undefined;
+live?.start();
 
 // send all first queries at once, so the first picture waits for only one round trip
 for (const [kind, params] of [
@@ -29,4 +33,4 @@ declare global {
 window.spartito = { store, state: () => store.state() };
 const place = document.getElementById("app") ?? document.body.appendChild(document.createElement("div"));
 place.id = "app";
-render(<App store={store} />, place);
+render(<App store={store} live={live} />, place);

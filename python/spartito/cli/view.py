@@ -17,12 +17,16 @@ from spartito.view import kinds, opening
 from spartito.view.jupyter import TOKEN
 from spartito.view.server import Server
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spartito.view.attached import Attached
+    from spartito.view.live import Loader
+
 LAST_PORT = 65535
 NAME = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")  # a name or an address, and a port
 
 
 def main(values: dict[str, object], operands: list[str]) -> int:
-    directory = one_experiment("view", operands)
     port = values.get("port", 0)
     assert isinstance(port, int)
     if port > LAST_PORT:
@@ -32,18 +36,47 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     for name in names:
         if not NAME.fullmatch(name):
             raise Usage(f"--host: {name!r} is no name of a machine such as hub.example.org or hub.example.org:8000")
-    compare = values.get("compare")
-    assert compare is None or isinstance(compare, str)
-    compare = None if compare is None else opened(compare)
-    experiment = kinds.open_experiment(
-        directory, compare=compare, compensate=bool(values.get("compensate")), source=not values.get("no_source")
-    )
-    server = Server(experiment, token=os.environ.pop(TOKEN, ""), names=names)
-    server.bind(port)
-    for run in experiment.runs:
-        losses.say_all(run.model.info(), run.directory, experiment.base is not None)
-    asyncio.run(_serve(server, bool(values.get("no_browser"))))
+    if values.get("compare") is not None and values.get("live"):
+        raise Usage("--live shows one run, without --compare")
+    attached = _attached(operands) if values.get("live") else None
+    try:
+        directory = attached.directory if attached else one_experiment("view", operands)
+        experiment, loader = _opened(directory, values)
+        server = Server(experiment, token=os.environ.pop(TOKEN, ""), names=names, loader=loader)
+        server.bind(port)
+        for run in experiment.runs if loader is None else ():
+            losses.say_all(run.model.info(), run.directory, experiment.base is not None)
+        asyncio.run(_serve(server, bool(values.get("no_browser"))))
+    finally:
+        if attached:
+            attached.close()
     return 0
+
+
+def _attached(operands: list[str]) -> Attached | None:
+    """The sampled process, if the operand is a process id and not a directory."""
+    if len(operands) != 1 or not (operands[0].isascii() and operands[0].isdigit()) or os.path.exists(operands[0]):
+        return None
+    from spartito.sample.operand import one_process
+    from spartito.view.attached import Attached
+
+    return Attached(one_process("view --live", operands))
+
+
+def _opened(directory: str, values: dict[str, object]) -> tuple[kinds.Experiment, Loader | None]:
+    """The experiment, and with --live the loader of its later versions, if its run has not ended."""
+    compare, compensate, source = values.get("compare"), bool(values.get("compensate")), not values.get("no_source")
+    if not values.get("live"):
+        assert compare is None or isinstance(compare, str)
+        return kinds.open_experiment(directory, compare=compare and opened(compare), compensate=compensate, source=source), None
+    from spartito.view.live import Loader
+
+    loader = Loader(directory, compensate=compensate, source=source)
+    experiment = loader.first()
+    if loader.running:
+        return experiment, loader
+    say(f"spartito: the run in {directory} has ended; this shows all of it")
+    return experiment, None
 
 
 def _show(server: Server, silent: bool) -> opening.RedirectFile | None:

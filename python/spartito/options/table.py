@@ -86,7 +86,7 @@ REPORT = Command(
 )
 VIEW = Command(
     "view",
-    "view [options] [DIR]",
+    "view [options] [DIR|PID]",
     "show an experiment in the browser",
     "Starts a server on the loopback interface, prints the address of its page and opens it in a browser, if there is one. The address "
     "contains a random token, without which nobody can read anything: keep it private. Over ssh it also prints the command that forwards "
@@ -94,6 +94,7 @@ VIEW = Command(
     (
         COMPARE,
         COMPENSATE,
+        Option("--live", "update the page while the run of DIR continues; of a process: sample it until Ctrl-C, as attach does"),
         Option("--no-source", "do not show source code"),
         Option("--port", "the port to listen on (default: a free one)", "N", kind="count"),
         Option("--no-browser", "print the address and open nothing"),
@@ -102,6 +103,8 @@ VIEW = Command(
     (
         ("spartito view", "the newest run"),
         ("spartito view --compare before after", "what changed between two runs"),
+        ("spartito view --live DIR", "a run that has not ended"),
+        ("spartito view --live 12345", "a process that runs already"),
         ("spartito view --no-browser --port 8700 DIR", "on another machine, with a port that is forwarded there"),
     ),
     operands="file",

@@ -66,8 +66,8 @@ def _ignored_by_python() -> list[int]:
 
 
 def run(command: list[str], environment: dict[str, str], meanwhile: Callable[[], Callable[[], bool] | None] | None = None) -> int:
-    """Runs the command until it exits and returns its wait status. Calls meanwhile() after the start. If that returns a function, it
-    is called each second until it returns False. Refused: the command cannot be started."""
+    """Runs the command until it exits and returns its wait status. Calls meanwhile() after the start. If that returns a
+    function, it is called each second until it returns False. Refused: the command cannot be started."""
     ignored = sig.getsignal(sig.SIGCHLD) is sig.SIG_IGN
     # With all signals blocked, sigwaitinfo() receives each of them with its sender, also one that arrives before the wait begins.
     mask = sig.pthread_sigmask(sig.SIG_BLOCK, FORWARDED)

@@ -77,7 +77,7 @@ class TraceWatch:
         self.limit = limit
 
     def __call__(self) -> bool:
-        """Looks once. False: there is nothing left to announce."""
+        """Reads the files once. False: there is nothing left to announce."""
         if not _may_write():
             return True
         try:

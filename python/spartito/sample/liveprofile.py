@@ -86,7 +86,7 @@ class Thread:
 
     @property
     def helper(self) -> bool:
-        """Whether it is idle and no main thread. The processor time decides: samples also count time in which it is ready to run."""
+        """Whether it is idle and no main thread. Processor time decides: samples also count time in which it is ready to run."""
         return not self.main and self.split()[0] < IDLE
 
     def update(self, sample: ThreadSample, now: float) -> None:

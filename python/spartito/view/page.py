@@ -19,10 +19,15 @@ HEAD = (
 NO_SCRIPT = "<noscript>Spartito shows this page with JavaScript, which is disabled here.</noscript>\n"
 # an empty icon, so browsers do not request /favicon.ico
 ICON = '<link rel="icon" href="data:,">\n'
-INDEX = (
-    f'{HEAD}<title>Spartito</title>\n{ICON}<link rel="stylesheet" href="app.css">\n</head>\n<body>\n'
-    f'<div id="app"></div>\n{NO_SCRIPT}<script src="app.js"></script>\n</body>\n</html>\n'
-)
+
+
+def index(version: int | None = None) -> str:
+    """The page of a server. version: of a run that has not ended (spartito.view.live); None: it has ended."""
+    live = "" if version is None else f' data-live="{version}"'
+    return (
+        f'{HEAD}<title>Spartito</title>\n{ICON}<link rel="stylesheet" href="app.css">\n</head>\n<body{live}>\n'
+        f'<div id="app"></div>\n{NO_SCRIPT}<script src="app.js"></script>\n</body>\n</html>\n'
+    )
 
 
 def asset(name: str) -> bytes:

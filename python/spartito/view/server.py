@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import hmac
+import json
 import re
 import secrets
 import socket
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
     from typing import Any
 
+    from spartito.view.live import Live, Loader
     from spartito.view.pool import Experiment
 
 TIMEOUT_HEAD = 10.0  # s from a request's first byte to its last
@@ -38,7 +40,8 @@ IDLE = 1.0  # s after which a connection without a request may be closed at the 
 PART = 64 << 10  # bytes of an answer that are written to the socket at a time
 MAX_CONNECTIONS = 12_000  # open at the same time
 SPARE = 64  # descriptors reserved for other purposes
-KIND = re.compile(r"data/([a-z]+)(?:\?(.*))?\Z")
+KIND = re.compile(r"data/(?:([1-9][0-9]{0,8})/)?([a-z]+)(?:\?(.*))?\Z")  # the number: a version (live.py)
+LIVE = re.compile(r"live\?version=([0-9]{1,9})&paused=([01])\Z")
 FIRST = ("facts", "regions", "flat", "tree")  # kinds that every page queries; the answers are made while the browser starts
 DENIED = "Not allowed: use the address that `spartito view` printed, whole."
 OTHER_SITES = ("cross-site", "same-site")  # values of Sec-Fetch-Site for requests of pages of other sites
@@ -80,18 +83,29 @@ class Protocol(asyncio.StreamReaderProtocol):
 
 
 class Server:
-    def __init__(self, experiment: Experiment, *, token: str = "", names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, experiment: Experiment, *, token: str = "", names: Sequence[str] = (), loader: Loader | None = None
+    ) -> None:
         """token: part of the address (default: a random one). names: further host names that requests may have, NAME or NAME:PORT,
-        for proxies. Refused: this Spartito was built without the viewer."""
+        for proxies. loader: of a run that has not ended; the experiment is its first version. Refused: this Spartito was built
+        without the viewer."""
         self.token = token or secrets.token_urlsafe(32)
         self.names = [name.lower() for name in names]
         self.static = {
-            "": Answer(200, "text/html; charset=utf-8", page.INDEX.encode()),
+            "": Answer(200, "text/html; charset=utf-8", page.index().encode()),
             "app.js": Answer(200, "text/javascript; charset=utf-8", page.asset("app.js")),
             "more.js": Answer(200, "text/javascript; charset=utf-8", page.asset("more.js")),
             "app.css": Answer(200, "text/css; charset=utf-8", page.asset("app.css")),
         }
-        self.answers = Answers(experiment, Pool())
+        pool = Pool()
+        self.answers: Answers | None = None  # None: self.live has them
+        self.live: Live | None = None
+        if loader is None:
+            self.answers = Answers(experiment, pool)
+        else:
+            from spartito.view.live import Live
+
+            self.live = Live(loader, experiment, pool)
         self.connections: set[Connection] = set()
         self.max_connections = MAX_CONNECTIONS
         self.freed: asyncio.Event | None = None  # set when a connection has ended; created in the loop that waits for it
@@ -128,20 +142,34 @@ class Server:
             raise Bad(403, DENIED)
         return wanted
 
+    def _answers(self, version: str | None = None) -> Answers:
+        """The answers of that version; None: of the newest one. Bad: the version is not kept any more."""
+        if self.live:
+            return self.live.answers(int(version or self.live.newest))
+        assert self.answers
+        return self.answers
+
     async def _answer(self, request: Request) -> Answer:
         wanted = self._check(request)
+        live, polled = self.live, LIVE.match(wanted)
+        if live and wanted == "":
+            return Answer(200, "text/html; charset=utf-8", page.index(live.newest if live.running else None).encode())
+        if live and polled:
+            state = live.state(int(polled[1]), polled[2] == "1")
+            return Answer(200, "application/json", json.dumps(state).encode())
         if wanted in self.static:
             return self.static[wanted]
         asked = KIND.match(wanted)
-        if not asked:
+        if not asked or (asked[1] and not live):
             raise Bad(404, "There is no such page.")
+        answers = self._answers(asked[1])
         try:
-            given = parse_qsl(asked[2] or "", keep_blank_values=True, strict_parsing=bool(asked[2]), max_num_fields=32)
+            given = parse_qsl(asked[3] or "", keep_blank_values=True, strict_parsing=bool(asked[3]), max_num_fields=32)
         except ValueError:
             raise Bad(400, "The query cannot be read.") from None
         if len(dict(given)) != len(given):
             raise Bad(400, "A parameter is given twice.")
-        return Answer(200, "application/octet-stream", await self.answers.get(asked[1], dict(given)))
+        return Answer(200, "application/octet-stream", await answers.get(asked[2], dict(given)))
 
     async def _answered(self, request: Request) -> Answer:
         """The answer to a request; exceptions become error responses."""
@@ -328,7 +356,9 @@ class Server:
         """Serves until stop is set. Call bind() first."""
         assert self.listening is not None
         loops = [asyncio.ensure_future(self._accepting(self.listening)), asyncio.ensure_future(self._sweeping())]
-        first = [asyncio.ensure_future(self.answers.get(kind, {})) for kind in FIRST]
+        if self.live:
+            loops.append(asyncio.ensure_future(self.live.run()))
+        first = [asyncio.ensure_future(self._answers().get(kind, {})) for kind in FIRST]
         try:
             stopped = asyncio.ensure_future(stop.wait())
             await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)

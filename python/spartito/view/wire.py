@@ -19,6 +19,7 @@ REASONS = {
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    410: "Gone",
     422: "Unprocessable Content",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",

@@ -4,7 +4,7 @@ import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Columns, Kind } from "../data/columns";
 import { type Facts, type Metric, Regions } from "../data/facts";
-import { type Params, query } from "../data/source";
+import { type Params, query, type Source } from "../data/source";
 import { type Selection, type Store, range } from "./store";
 import { Tree } from "../calltree/tree";
 import { chosenMetric, weightOf, type Weight } from "../data/weight";
@@ -28,6 +28,17 @@ export function useSelection(): Selection {
   return selection;
 }
 
+/** The source of the shown version. */
+function useSource(): Source {
+  const store = useStore();
+  const [source, set] = useState(store.source);
+  useLayoutEffect(() => {
+    set(store.source);
+    return store.subscribe(() => set(store.source));
+  }, [store]);
+  return source;
+}
+
 export interface Answer<T> {
   /** While a new query is outstanding, the data of the previous one, to avoid flicker. */
   data: T | undefined;
@@ -45,21 +56,24 @@ interface Held<T> {
 /** Queries the source; kind undefined: no query. make converts the columns, once for each answer. */
 export function useAnswer<K extends Kind, T>(kind: K | undefined, params: Params<K>, make: (columns: Columns<K>) => T): Answer<T> {
   const store = useStore();
+  const source = useSource();
   const key = kind === undefined ? "" : query(kind, params);
   const [held, hold] = useState<Held<T>>({ key: "", data: undefined, problem: undefined });
   useEffect(() => {
     let wanted = true;
     if (kind === undefined) return undefined;
     const leave = new AbortController();
-    store.source.get(kind, params, leave.signal).then(
+    const needless = store.need(kind, params);
+    source.get(kind, params, leave.signal).then(
       (columns) => wanted && hold({ key, data: made(columns, make), problem: undefined }),
       (error: Error) => wanted && hold({ key, data: undefined, problem: error.message }),
     );
     return () => {
       wanted = false;
+      needless();
       leave.abort(); // the selection has changed
     };
-  }, [store, key]);
+  }, [store, source, key]);
   return { data: held.data, loading: held.key !== key, problem: held.key === key ? held.problem : undefined };
 }
 

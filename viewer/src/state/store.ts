@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The store of the page: the selection and the source of data.
-import type { Source } from "../data/source";
+import type { Kind } from "../data/columns";
+import { type Params, query, type Source } from "../data/source";
 import { type Selection, read, write } from "../data/url";
 
 export type { Selection } from "../data/url";
@@ -32,14 +33,23 @@ export const NOWHERE: Place = {
   addEventListener: () => undefined,
 };
 
+/** A query of a part of the page. */
+export interface Asked {
+  kind: Kind;
+  params: Params<Kind>;
+  parts: number; // that need its answer
+}
+
 export class Store {
   selection: Selection;
+  /** The queries whose answers are shown, by their text. */
+  readonly asked = new Map<string, Asked>();
   /** Returns the state of the current view in numbers, for tests. */
   report: (() => unknown) | undefined;
   private readonly listeners = new Set<() => void>();
 
   constructor(
-    readonly source: Source,
+    public source: Source,
     private readonly place: Place = window,
   ) {
     this.selection = read(place.location.hash, FIRST);
@@ -64,6 +74,26 @@ export class Store {
     this.selection = after;
     if (how === "push") this.place.history.pushState(null, "", hash);
     else this.place.history.replaceState(null, "", hash);
+    this.notify();
+  }
+
+  /** Notes that a part of the page needs an answer. Returns the function that ends this. */
+  need(kind: Kind, params: Params<Kind>): () => void {
+    const key = query(kind, params);
+    const entry = this.asked.get(key) ?? { kind, params, parts: 0 };
+    entry.parts++;
+    this.asked.set(key, entry);
+    return () => {
+      if (--entry.parts === 0) this.asked.delete(key);
+    };
+  }
+
+  /** Shows a later version of the run. move: the same selection there. */
+  advance(source: Source, move: (selection: Selection) => Selection): void {
+    this.source = source;
+    const before = write(this.selection);
+    this.selection = move(this.selection);
+    if (write(this.selection) !== before) this.place.history.replaceState(null, "", write(this.selection));
     this.notify();
   }
 

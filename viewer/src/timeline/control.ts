@@ -7,7 +7,8 @@ import { type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, typ
 import { MINI, miniTime, RULER } from "./head";
 import { type Asked } from "./cache";
 import type { Overview, Stack, Steps } from "./data";
-import { length, pan, range, Scale, type Span, zoom } from "../data/timescale";
+import { movedLocations, movedProcesses } from "../data/moves";
+import { clamp, length, pan, range, Scale, type Span, zoom } from "../data/timescale";
 
 const LANES = 14; // maximum of levels in an open row
 
@@ -29,6 +30,11 @@ export interface Answers {
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
+}
+
+function put<T>(set: Set<T>, all: readonly (T | undefined)[]): void {
+  set.clear();
+  for (const one of all) if (one !== undefined) set.add(one);
 }
 
 export class Control {
@@ -60,6 +66,21 @@ export class Control {
     this.span = pan(range(around.begin, around.end, whole) ?? whole, 0, whole);
     if (single !== undefined) this.opened.add(`l${single}`);
     else if (facts.locations.length === 1) this.opened.add("l0");
+  }
+
+  /** Takes over what is visible from the timeline of an earlier version of the run. A whole run stays whole. */
+  take(before: Control): void {
+    const { span, data } = before;
+    const isWhole = span.begin <= data.whole.begin && span.end >= data.whole.end;
+    this.span = isWhole ? this.data.whole : clamp(span, this.data.whole);
+    Object.assign(this, { width: before.width, height: before.height, left: before.left, scroll: before.scroll, hover: before.hover, focus: before.focus, drag: before.drag });
+    const [process, location] = [movedProcesses(before.facts, this.facts), movedLocations(before.facts, this.facts)];
+    const rows = [...before.opened].map((key) => location(Number(key.slice(1)))); // keys of rows of threads
+    put(this.opened, rows.map((index) => (index === undefined ? undefined : `l${index}`)));
+    put(this.threads, [...before.threads].map(process));
+    put(this.tasksOf, [...before.tasksOf].map(process));
+    for (const [index, depth] of before.deep) this.deep.set(location(index) ?? index, depth);
+    this.laid = undefined;
   }
 
   /** px; height of the charts between ruler and rows */

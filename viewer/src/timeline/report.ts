@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contents of a timeline as numbers, for tests.
-import type { Sight } from "./sight";
+import { isComplete, type Sight } from "./sight";
 import { NONE } from "../data/columns";
 import { BLOCK } from "../data/rows";
 import type { Selection } from "../state/store";
@@ -74,7 +74,7 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     span: control.span,
     whole: control.data.whole,
     range: selection.begin === undefined ? null : [selection.begin, selection.end],
-    ready: !waiting && !sight.stale && !control.data.busy && (sight.bands?.complete ?? true) && [...control.answers.overviews.values(), ...control.answers.stacks.values(), ...control.answers.steps.values()].every((asked) => asked.complete),
+    ready: !waiting && !sight.stale && isComplete(sight),
     problem: control.data.problem || (sight.bands?.problem ?? ""),
     bands: sight.bands?.report(),
     count: layout.rows.length,

@@ -15,3 +15,9 @@ export interface Sight {
   stale: boolean; // data have arrived since the last picture
 }
 
+/** Whether all data of the picture have arrived. */
+export function isComplete({ control, bands }: Sight): boolean {
+  const { overviews, stacks, steps } = control.answers;
+  return !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
+}
+

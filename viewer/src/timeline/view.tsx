@@ -2,11 +2,12 @@
 // The timeline. It draws known data at once after input, and gets finer when answers arrive.
 import type { MakeBands, Picture } from "./picture";
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { OneRun } from "../parts/against";
 import { type Colour, ofModule } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
+import type { Source } from "../data/source";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Toolbar } from "../parts/Menu";
@@ -28,7 +29,7 @@ import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
 import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
-import type { Sight } from "./sight";
+import { isComplete, type Sight } from "./sight";
 
 /** The colours of regions; those that search or selection exclude are faded. */
 function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
@@ -264,37 +265,49 @@ function onceAFrame(act: () => void): () => void {
   };
 }
 
-function useSight({ facts, regions, single, bands }: Props, redraw: () => void): Sight {
+/** The current state of the timeline. Of a later version of the run it is shown when all data of its picture have arrived. */
+function useSight({ facts, regions, single, bands }: Props, source: Source, redraw: () => void): Sight {
   const store = useStore();
-  const sight = useMemo((): Sight => {
+  const shown = useRef<Sight | undefined>(undefined);
+  const made = useMemo((): Sight => {
     const soon = onceAFrame(redraw);
     const landed = (): void => {
       sight.stale = true;
       soon();
     };
-    const data = new TimelineData(store.source, facts, landed);
+    const data = new TimelineData(source, facts, landed);
     const first = rangeOf(store.selection, data.whole);
     const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
-    const sight: Sight = { facts, regions, control, bands: bands?.(store.source, facts, regions, data.whole, landed), raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
+    const sight: Sight = { facts, regions, control, bands: bands?.(source, facts, regions, data.whole, landed), raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
     return sight;
   }, [facts, regions, single, bands, store]);
+  shown.current ??= made;
   useEffect(
     () => () => {
-      sight.control.data.close();
-      sight.bands?.close();
+      made.control.data.close();
+      made.bands?.close();
     },
-    [sight],
+    [made],
   );
-  return sight;
+  useLayoutEffect(() => {
+    const before = shown.current;
+    if (!before || before === made) return;
+    made.control.tasks = before.control.tasks;
+    made.control.take(before.control);
+    ask(made);
+    if (!isComplete(made)) return;
+    shown.current = made;
+    redraw();
+  });
+  return shown.current;
 }
 
 function Sheet(props: Props) {
   const store = useStore();
   const selection = useSelection();
   const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
-  const sight = useSight(props, () => redraw());
-  const { control } = sight;
-  const { facts, regions } = props;
+  const sight = useSight(props, store.source, () => redraw());
+  const { control, facts, regions } = sight;
   const wanted = facts.has.tasks && facts.has.trace && props.single === undefined;
   const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
   const tasks = answer.data;
