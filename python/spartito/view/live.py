@@ -31,7 +31,8 @@ SHARE = 0.1  # of one processor that loading and answering may take
 TURN = 0.2  # seconds between two looks whether it is time
 KEPT = 10.0  # seconds after its last question for which a page counts as open
 MOST = 4  # versions that are kept at the same time
-TRIES = 3  # to load a state without damage, with TURN between them
+TRIES = 4  # to load a state without damage, with TURN between them
+LASTS = 3  # loads in a row that find the same damage if it is not due to a process that was just writing
 FIRST_TIMEOUT = 10.0  # seconds until the first process must be recorded
 ENDING = 10.0  # seconds without a running process after which the run counts as ended even if its launcher has not said so
 
@@ -43,7 +44,7 @@ class Loader:
         self.directory = directory
         self.compensate, self.source = compensate, source
         self.running = True
-        self._problems: set[str] = set()
+        self._problems: dict[str, int] = {}  # the number of loads in a row that found each
         self._alive = time.monotonic()  # when a process was last found running
 
     def first(self) -> Experiment:
@@ -71,10 +72,8 @@ class Loader:
             runs = _runs(self.directory)  # before loading, so that what is shown as the end is all of it
             experiment = self._opened()
             info = experiment.model.info()
-            problems = set(info["problems"])
-            # damage that the next attempt finds, too, is not due to a process that was just writing
-            lasting, self._problems = problems <= self._problems, problems
-            if lasting:
+            self._problems = {text: self._problems.get(text, 0) + 1 for text in info["problems"]}
+            if all(n >= LASTS for n in self._problems.values()):
                 now = time.monotonic()
                 if any(p["end"] == "running" for p in info["processes"]):
                     self._alive = now

@@ -350,8 +350,10 @@ static int close_frame(struct adding *a, const struct sp_raw_frame *frame)
 	struct sp_row *row;
 
 	if (index == SP_RAW_NONE || index >= a->nodes || !a->path_of[index]) {
-		sp_raw_report(f, a->t->stack->offset, "an open call of location %" PRIu32 " has no call path",
-		              a->t->state.id);
+		/* a running process may have made the call path since its call paths were listed */
+		if (!f->bytes.running)
+			sp_raw_report(f, a->t->stack->offset, "an open call of location %" PRIu32 " has no call path",
+			              a->t->state.id);
 		return 0;
 	}
 	path = a->path_of[index] - 1;

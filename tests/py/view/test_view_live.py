@@ -59,7 +59,7 @@ class Steps:
         self.process.stdout.close()
 
 
-SAYS = "document.querySelector('header .live')?.innerText ?? ''"
+SAYS = "(document.querySelector('header .live')?.innerText ?? '')"
 FUNCTIONS = "[...document.querySelectorAll('[role=row]')].map((row) => row.innerText).join(' ')"
 
 
@@ -111,12 +111,11 @@ class TestPage:
         assert selected(viewer) == before and page.evaluate("window.marked")
         click(viewer, "Pause")
         page.wait_for(f"{SAYS}.startsWith('paused')")
-        calls = len(viewer.view()["rows"]) if "rows" in viewer.view() else 0
         assert steps.end() == 0
         click(viewer, "Resume")
         page.wait_for(f"{SAYS} === ''")
         viewer.ready()
-        assert page.evaluate("window.marked") and selected(viewer) == before and calls is not None
+        assert page.evaluate("window.marked") and selected(viewer) == before
         model = Model(str(tmp_path / "x"))
         facts = page.evaluate("window.spartito.store.source.get('facts').then((columns) => columns.meta)")
         info = model.info()
@@ -204,7 +203,7 @@ def test_what_a_program_is_just_writing_is_no_damage(tmp_path):
                 facts = experiment.facts()
                 assert facts["problems"] == [] and not any("damaged" in text for text in facts["lost"])
                 visits.append(facts["visits"])
-        assert len(visits) > 10 and visits == sorted(set(visits))
+        assert len(visits) > 10 and visits == sorted(visits)
         program.stdin.write("\n")
         program.stdin.close()
         assert program.wait() == 0
