@@ -15,7 +15,7 @@ from spartito.sample.liveprofile import opened
 from spartito.sample.operand import command_of
 
 ATTACH = "from spartito.cli.main import main; sys.exit(main(sys.argv[1:]))"
-TURN = 0.05  # seconds between two looks whether sampling has begun
+TURN = 0.05  # seconds between two checks whether sampling has begun
 
 
 class Attached:

@@ -3,13 +3,14 @@
 
 The page asks for the state (GET live?version=N&paused=0) each second, with the version that it shows. The answer is JSON: version
 (the newest one), running (whether the run has not ended), age (s since loading of that version began). Queries name the version
-(data/N/KIND), so that a page never mixes two of them. The newest two versions are kept, and others that a page shows.
+(data/N/KIND), so that a page never mixes two of them. The newest version is kept, and others that a page shows.
 
 Nothing is loaded while no page asks, or while all pages are paused. Loading and answering take at most a tenth of one processor."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
 PERIOD = 2.0  # seconds between two versions, at least
 SHARE = 0.1  # of one processor that loading and answering may take
-TURN = 0.2  # seconds between two looks whether it is time
-KEPT = 10.0  # seconds after its last question for which a page counts as open
-MOST = 4  # versions that are kept at the same time
+TURN = 0.2  # seconds between two checks whether it is time
+KEPT = 5.0  # seconds after its last question for which a page counts as open
+MOST = 3  # versions that are kept: one may have copies of raw files in memory
 TRIES = 4  # to load a state without damage, with TURN between them
 LASTS = 3  # loads in a row that find the same damage if it is not due to a process that was just writing
 FIRST_TIMEOUT = 10.0  # seconds until the first process must be recorded
@@ -129,17 +130,22 @@ class Live:
         """Loads new versions until the run ends."""
         while self.running:
             await asyncio.sleep(TURN)
+            self._forget()
             if self._is_time():
                 self.tried, self.spent = time.monotonic(), time.process_time()
                 experiment = await self._load()
                 if experiment is not None:
                     self._add(experiment, self.tried)
+        while len(self.versions) > 1:
+            await asyncio.sleep(TURN)
+            self._forget()
         await asyncio.Event().wait()  # the server runs on
 
     async def _load(self) -> Experiment | None:
         made: list[Experiment | None] = []
 
         def load() -> bytes:
+            gc.collect()  # experiments are in reference cycles, and the collector does not know how large their models are
             made.append(self.loader.load())
             return b""
 
@@ -158,8 +164,10 @@ class Live:
         self.versions[self.newest] = Answers(experiment, self.pool)
         self.begin = self.used[self.newest] = begin
         self.running = self.loader.running
+
+    def _forget(self) -> None:
+        """Forgets versions that no page shows."""
         now = time.monotonic()
-        old = [v for v in self.versions if v < self.newest - 1]
-        for version in old:
+        for version in [v for v in self.versions if v != self.newest]:
             if now - self.used[version] > KEPT or len(self.versions) > MOST:
                 del self.versions[version], self.used[version]
