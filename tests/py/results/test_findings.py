@@ -13,7 +13,7 @@ from commandline import run
 from conftest import ROOT
 from spartito._analyse import Model
 from spartito.base.text import seconds as seconds_text
-from spartito.experiments import cputime
+from spartito.experiments import processtime
 from spartito.notebook.result import Result
 from spartito.report.findings import thresholds, topics
 
@@ -326,8 +326,8 @@ def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
     assert many.gain.amount > 0.5 and "the rest in 1 thread of compiled libraries" in many.evidence[0]
     assert "oversubscription" not in found("idle", model=Model(str(tmp_path / "idle")))
     info = run(spartito, "info", tmp_path / "busy").stdout
-    (cpu,) = [line for line in info.splitlines() if line.startswith("CPU time")]
-    (usage,) = cputime.usages(Model(str(tmp_path / "busy")).info())
+    (cpu,) = [line for line in info.splitlines() if line.startswith("processor")]
+    (usage,) = processtime.usages(Model(str(tmp_path / "busy")).info())
     assert usage.outside > 0.9 and usage.recorded > 0.8 and cpu.endswith(f"{seconds_text(usage.recorded)} of it in recorded threads")
 
 

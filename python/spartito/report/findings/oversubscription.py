@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import name, plural, seconds
-from spartito.experiments import cputime
+from spartito.experiments import processtime
 from spartito.experiments.naming import title as process_title
 from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 SHOWN = 3  # processes
 
 
-def _computes(usage: cputime.Usage) -> bool:
+def _computes(usage: processtime.Usage) -> bool:
     """Whether threads of compiled libraries did a large part of a process's work: at least one, with the calling thread."""
     return usage.native > 0 and usage.cpus > 0 and usage.outside >= thresholds.NATIVE_SHARE * usage.cpu
 
 
-def _at_once(run: Run, usages: list[cputime.Usage]) -> list[cputime.Usage]:
+def _at_once(run: Run, usages: list[processtime.Usage]) -> list[processtime.Usage]:
     """Those processes of one host that ran at the same moment and together had the most threads."""
-    best: list[cputime.Usage] = []
+    best: list[processtime.Usage] = []
     processes = run.info["processes"]
     for usage in usages:
         p = processes[usage.index]
@@ -43,7 +43,7 @@ def _preempted(run: Run, process: int) -> float:
 
 def threads(run: Run) -> list[Finding]:
     """More threads that compute at the same time than processors, while they took the processors from each other."""
-    at_once = _at_once(run, [u for u in cputime.usages(run.info) if _computes(u)])
+    at_once = _at_once(run, [u for u in processtime.usages(run.info) if _computes(u)])
     number = sum(u.native + 1 for u in at_once)
     cpus = max((u.cpus for u in at_once), default=0)
     if number <= cpus:
@@ -53,7 +53,7 @@ def threads(run: Run) -> list[Finding]:
         return []
     at_once.sort(key=lambda u: -u.cpu)
     evidence = [
-        f"{name(process_title(run.info, u.index))}: {seconds(u.cpu)} of CPU time, {seconds(u.recorded)} of it in threads of Python, "
+        f"{name(process_title(run.info, u.index))}: {seconds(u.cpu)} of processor time, {seconds(u.recorded)} of it in threads of Python, "
         f"the rest in {plural(u.native, 'thread')} of compiled libraries"
         for u in at_once[:SHOWN]
     ]

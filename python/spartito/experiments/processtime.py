@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CPU time of whole processes, beside that of the recorded threads: the rest is in threads that Python did not start."""
+"""Processor time of whole processes, beside that of the recorded threads: the rest is in threads that Python did not start."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Usage:
 
     @property
     def outside(self) -> float:
-        """CPU time outside of the recorded threads, in s, with that before the measurement began."""
+        """Processor time outside of the recorded threads, in s, with that before the measurement began."""
         return max(0.0, self.cpu - self.recorded)
 
 
 def usages(info: dict[str, Any]) -> list[Usage]:
-    """The processes whose CPU time is known: not those that were killed, nor those recorded by an older version."""
+    """The processes whose processor time is known: not those that were killed, nor those recorded by an older version."""
     return [Usage(info, i) for i, p in enumerate(info["processes"]) if p["meta"].get("cpu_time", "").isdigit()]
 
 
 def text(info: dict[str, Any]) -> str:
-    """For `spartito info`: the CPU time of all processes; empty: no process recorded it."""
+    """For `spartito info`: the processor time of all processes; empty: no process recorded it."""
     known = usages(info)
     if not known:
         return ""
     missing = len(info["processes"]) - len(known)
     without = f"; {plural(missing, 'process')} did not record it" if missing else ""
     recorded = seconds(sum(u.recorded for u in known))
-    return f"{seconds(sum(u.cpu for u in known))}, {recorded} of it in recorded threads{without}"
+    return f"{seconds(sum(u.cpu for u in known))} of processor time, {recorded} of it in recorded threads{without}"
