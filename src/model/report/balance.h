@@ -72,7 +72,7 @@ enum sp_balance_over {
 	SP_OVER_THREADS
 };
 
-/* What is compared: `over`, or the choice that AUTO stands for. */
+/* What is compared: `over`, or, for AUTO, the choice for this model. */
 enum sp_balance_over sp_balance_over_of(const struct sp_model *m, enum sp_balance_over over);
 
 struct sp_balance_report {

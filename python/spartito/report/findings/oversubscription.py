@@ -22,7 +22,7 @@ def _computes(usage: processtime.Usage) -> bool:
 
 
 def _at_once(run: Run, usages: list[processtime.Usage]) -> list[processtime.Usage]:
-    """Those processes of one host that ran at the same moment and together had the most threads."""
+    """Those processes of one host that ran at the same time and together had the most threads."""
     best: list[processtime.Usage] = []
     processes = run.info["processes"]
     for usage in usages:
@@ -53,8 +53,8 @@ def threads(run: Run) -> list[Finding]:
         return []
     at_once.sort(key=lambda u: -u.cpu)
     evidence = [
-        f"{name(process_title(run.info, u.index))}: {seconds(u.cpu)} of processor time, {seconds(u.recorded)} of it in threads of Python, "
-        f"the rest in {plural(u.native, 'thread')} of compiled libraries"
+        f"{name(process_title(run.info, u.index))}: {seconds(u.cpu)} of processor time, {seconds(u.recorded)} of it in threads of "
+        f"Python, the rest in {plural(u.native, 'thread')} of compiled libraries"
         for u in at_once[:SHOWN]
     ]
     evidence.append(f"Python's threads in these processes could run, but did not have a processor, for {seconds(gain.amount)}")
