@@ -38,7 +38,7 @@ def _at_once(run: Run, usages: list[processtime.Usage]) -> list[processtime.Usag
 
 def _preempted(run: Run, process: int) -> float:
     rows: list[dict[str, Any]] = run.model.flat(process=process)
-    return sum(row["metrics"]["preempted"]["excl"] for row in rows) * 1e-9
+    return 1e-9 * float(sum(row["metrics"]["preempted"]["excl"] for row in rows))
 
 
 def threads(run: Run) -> list[Finding]:
