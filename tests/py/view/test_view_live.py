@@ -60,7 +60,8 @@ class Steps:
 
 
 SAYS = "(document.querySelector('header .live')?.innerText ?? '')"
-FUNCTIONS = "[...document.querySelectorAll('[role=row]')].map((row) => row.innerText).join(' ')"
+ROWS = "[...document.querySelectorAll('[role=row]')]"
+FUNCTIONS = f"{ROWS}.map((row) => row.innerText).join(' ')"
 
 
 def has(name):
@@ -100,7 +101,7 @@ class TestPage:
         page.evaluate("window.marked = true")
         page.wait_for(has("first"))
         assert not page.evaluate(has("second"))
-        page.evaluate("[...document.querySelectorAll('[role=row]')].find((row) => row.innerText.includes('__main__:first')).click()")
+        page.evaluate(f"{ROWS}.find((row) => row.innerText.includes('__main__:first')).click()")
         page.wait_for("window.spartito.state().selection.region !== undefined")
         viewer.ready()
         before = selected(viewer)
@@ -162,7 +163,8 @@ def test_the_server_refuses_what_it_does_not_know(steps, tmp_path, spartito):
             found = json.loads(answer.read())
         assert found["running"] and found["version"] >= 1 and found["age"] >= 0
         assert status("data/1/facts") == status("data/facts") == 200
-        assert [status(path) for path in ("data/99/facts", "live", "live?version=x&paused=0", "data/0/facts")] == [410, 404, 404, 404]
+        assert status("data/99/facts") == 410
+        assert {status(path) for path in ("live", "live?version=x&paused=0", "data/0/facts")} == {404}
         other = url.rsplit("/", 2)[0] + "/" + "t" * 43 + "/"
         assert status(state, other) == status(state, Origin="http://example.org") == 403
         assert status(state, **{"Sec-Fetch-Site": "cross-site"}) == 403
@@ -191,8 +193,8 @@ ended.set()
 
 def test_what_a_program_is_just_writing_is_no_damage(tmp_path):
     (tmp_path / "busy.py").write_text(BUSY)
-    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "--memory-profile", "-o", "x", "--", sys.executable, "busy.py"]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "--memory-profile", "-o", "x", "--", sys.executable]
+    with subprocess.Popen([*command, "busy.py"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "ready\n"
         loader = living.Loader(str(tmp_path / "x"))
         visits = []
@@ -208,7 +210,8 @@ def test_what_a_program_is_just_writing_is_no_damage(tmp_path):
         program.stdin.close()
         assert program.wait() == 0
     last = loader.first()
-    assert not loader.running and last.facts()["visits"] == sum(loc["visits"] for loc in Model(str(tmp_path / "x")).info()["locations"])
+    locations = Model(str(tmp_path / "x")).info()["locations"]
+    assert not loader.running and last.facts()["visits"] == sum(loc["visits"] for loc in locations)
 
 
 def test_damage_that_stays_is_shown(tmp_path):
