@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`spartito view --live`: a page that follows a run, in a real browser; its server; one message for each refusal."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -10,8 +11,9 @@ import urllib.request
 
 import pytest
 from commandline import run
-from spartito.analysis import Model
+from spartito.analysis import Error, Model
 from spartito.view import live as living
+from spartito.view import pool, wire
 from test_faults_input import one_line
 from test_sample_stacks import running
 from viewing import Viewer, needs_viewer
@@ -170,6 +172,57 @@ def test_the_server_refuses_what_it_does_not_know(steps, tmp_path, spartito):
         assert status(state, **{"Sec-Fetch-Site": "cross-site"}) == 403
         server.terminate()
         assert server.wait(100) == 0
+
+
+class Fake:
+    """A loader. next: what load() returns."""
+
+    def __init__(self):
+        self.running, self.next, self.loads = True, object(), 0
+        self.directory = "nowhere"
+
+    def load(self):
+        self.loads += 1
+        if isinstance(self.next, Exception):
+            raise self.next
+        return self.next
+
+
+def test_nothing_is_loaded_unless_a_page_asks_and_old_versions_are_forgotten(monkeypatch, capsys):
+    for name, value in (("PERIOD", 0), ("SHARE", float("inf")), ("TURN", 0.001)):
+        monkeypatch.setattr(living, name, value)
+    loader = Fake()
+
+    async def until(condition, ask=lambda: None):
+        while not condition():
+            ask()
+            await asyncio.sleep(0.001)
+
+    async def play():
+        live = living.Live(loader, object(), pool.Pool(1))
+        loop = asyncio.ensure_future(live.run())
+        turns = iter(range(100))
+        await until(lambda: next(turns) == 99, lambda: live.state(1, True))
+        assert loader.loads == 0 and live.state(1, True)["running"]
+        await until(lambda: live.newest >= 2, lambda: live.state(1, False))
+        loader.next = None  # a state that seems damaged
+        loads = loader.loads
+        await until(lambda: loader.loads > loads + 1, lambda: live.state(1, False))  # a load may have begun before
+        newest, loads = live.newest, loader.loads
+        await until(lambda: loader.loads > loads + 1, lambda: live.state(1, False))
+        assert live.newest == newest and live.answers(newest).experiment is not None
+        monkeypatch.setattr(living, "KEPT", -1)
+        await until(lambda: list(live.versions) == [newest])
+        with pytest.raises(wire.Bad, match="not kept any more"):
+            live.answers(1)
+        monkeypatch.setattr(living, "KEPT", 1000)
+        loader.next = Error("nowhere: there are no raw files")
+        await until(lambda: not live.running, lambda: live.state(newest, False))
+        assert live.state(newest, False)["version"] == newest
+        loop.cancel()
+
+    asyncio.run(play())
+    assert capsys.readouterr().err == "spartito: view: the end of the run cannot be read: nowhere: there are no raw files\n"
 
 
 BUSY = """
