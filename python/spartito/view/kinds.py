@@ -15,6 +15,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         empty: alike), processes[] (of each process of the other run, its index here; null: it has no counterpart), locations[] (of
         each location of the other run, its index here; null: it has no counterpart), names (of functions of the other run whose
         names differ: what they are called here).
+    findings
+        What costs most and can be changed, the largest share first, as `spartito report findings` has it (docs/findings.md). meta:
+        findings[] (Finding), notes[] (sentences: what could not be searched).
     waits
         Time lost by waiting in MPI (src/model/mpi/waits.h). meta: Waits.
     critical
@@ -193,6 +196,11 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a
         count), source (what counted it: rusage, papi, perf, bytes, wait, sample, memory, off_cpu), total (of the whole run, as it
         was counted).
+    Finding
+        topic (its key in docs/findings.md), title (what costs), saving (the most that a change could save, in unit), unit ('s',
+        'B'), share (the saving as a part of the whole), of (the whole: the run, the time of all threads, the peak), gain (saving
+        and share in words), function (module:function; empty: no single one), file, line (0: not known), path[] (names of regions,
+        outermost first; empty: no single call path), evidence[] (sentences with the numbers), advice (what to try).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched
@@ -313,12 +321,12 @@ What the kinds are, made by `make docs` from src/view/contract.json:
 
 from __future__ import annotations
 
+import functools
 import threading
 
 from spartito.base.messages import Refused
-from spartito.report import iotable
 from spartito.report.lines.source import Sources
-from spartito.view import changes, facts, linechanges, locks, memory, payload, words
+from spartito.view import changes, facts, linechanges, memory, payload, reports, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -370,13 +378,11 @@ class Experiment:
             "compare": self._compare,
             "critical": self._critical,
             "facts": self._facts,
-            "io": self._io,
             "lines": self._lines,
-            "locks": self._locks_waited_for,
             "memory": self._memory,
             "source": self._source,
             "tasks": self._tasks,
-            "waits": self._waits,
+            **{kind: functools.partial(self._report, kind) for kind in reports.ANSWERS},
         }
         self._locks = {kind: threading.Lock() for kind in self._own}
 
@@ -443,20 +449,14 @@ class Experiment:
             self._same = changes.Same(self.model, base.model)
         return self._same
 
-    def _waits(self, given: dict[str, Any]) -> bytes:
-        return self._once("waits", given, self.model.waits)
+    def _report(self, kind: str, given: dict[str, Any]) -> bytes:
+        return self._once(kind, given, lambda: reports.ANSWERS[kind](self))
 
     def _critical(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.critical_path(**given))
 
-    def _io(self, given: dict[str, Any]) -> bytes:
-        return self._once("io", given, lambda: {"files": iotable.files(self.model, 0)})
-
     def _tasks(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.tasks(**given))
-
-    def _locks_waited_for(self, given: dict[str, Any]) -> bytes:
-        return self._once("locks", given, lambda: locks.answer(self.model))
 
     def _memory(self, given: dict[str, Any]) -> bytes:
         for name in given.keys() - {"process"}:

@@ -188,7 +188,7 @@ class Packing:
 
     def tables(self) -> None:
         has, processes, locations = self.facts["has"], len(self.facts["processes"]), len(self.facts["locations"])
-        wanted: list[tuple[str, dict[str, str], str]] = []
+        wanted: list[tuple[str, dict[str, str], str]] = [("findings", {}, "the findings")]
         if has["compare"]:
             wanted.append(("compare", {}, "what changed"))
         wanted.append(("balance", {}, "the balance"))
@@ -221,7 +221,7 @@ class Packing:
     def optional(self, kind: str, asked: dict[str, str], what: str) -> None:
         try:
             block = self._made(kind, asked)
-        except Error as e:
+        except (Error, Refused) as e:
             self.pruned.append(f"This file does not hold {what}: {e}.")
             return
         if not self._take(block):

@@ -58,6 +58,16 @@ export interface Answers {
     };
     columns: {};
   };
+  /** What costs most and can be changed, the largest share first, as `spartito report findings` has it (docs/findings.md). */
+  findings: {
+    parameters: {};
+    meta: {
+      findings: Finding[];
+      /** sentences: what could not be searched */
+      notes: string[];
+    };
+    columns: {};
+  };
   /** Time lost by waiting in MPI (src/model/mpi/waits.h). */
   waits: {
     parameters: {};
@@ -787,6 +797,32 @@ export interface BaseFacts {
   versions: {
     [k: string]: string;
   };
+}
+export interface Finding {
+  /** its key in docs/findings.md */
+  topic: string;
+  /** what costs */
+  title: string;
+  /** the most that a change could save, in unit */
+  saving: number;
+  unit: "s" | "B";
+  /** the saving as a part of the whole */
+  share: number;
+  /** the whole: the run, the time of all threads, the peak */
+  of: string;
+  /** saving and share in words */
+  gain: string;
+  /** module:function; empty: no single one */
+  function: string;
+  file: string;
+  /** 0: not known */
+  line: number;
+  /** names of regions, outermost first; empty: no single call path */
+  path: string[];
+  /** sentences with the numbers */
+  evidence: string[];
+  /** what to try */
+  advice: string;
 }
 export interface Waits {
   metrics: WaitMetric[];

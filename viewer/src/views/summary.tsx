@@ -7,6 +7,7 @@ import { byPackage, Flat, sorted } from "../data/flat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { inModule, useHighlighted } from "../state/highlighted";
 import { Bars } from "../parts/Bars";
+import { Findings } from "../parts/findings";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
 import { type Weight, chosenMetric, runningMetric, weightOf } from "../data/weight";
@@ -150,6 +151,8 @@ function Summary() {
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
+  // what takes longer comes after the first picture
+  const findings = useQuery(flat.data && regions ? "findings" : undefined, {});
   // running time; time if it is not known; a metric if nothing has times
   const weight = weightOf(runningMetric(facts, selection) ?? chosenMetric(facts, { view: "summary" }));
   const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
@@ -162,6 +165,7 @@ function Summary() {
     sentences: facts.sentences,
     against: compared?.meta.sentences ?? null,
     remarks: [...facts.lost, ...facts.problems],
+    findings: findings.data?.meta.findings.map((finding) => [finding.title, finding.gain]) ?? null,
     total: flat.data?.total,
     functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], excl![row]]),
   }));
@@ -176,6 +180,10 @@ function Summary() {
           <Words sentences={[...compared.meta.sentences, ...compared.meta.costs]} about={compared.meta.about} />
         </section>
       )}
+      <section class="findings">
+        <h2>Findings</h2>
+        <Findings answer={findings} regions={regions} />
+      </section>
       <section>
         <h2>{`Functions by ${weight.self}`}</h2>
         {flat.data && regions && excl && rows ? <Functions flat={flat.data} regions={regions} weight={weight} excl={excl} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}

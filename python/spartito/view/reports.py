@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Answers that reports of the command line give, too, from the same functions. None has parameters, so each is made once."""
+
+from __future__ import annotations
+
+from spartito.report import iotable
+from spartito.view import locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from spartito.view.kinds import Experiment
+
+
+def _findings(experiment: Experiment) -> dict[str, Any]:
+    """Without the commands that show more: these depend on the working directory, and the page has views for it."""
+    from spartito.report.findings import topics  # it is only needed after the first picture
+
+    found, notes = topics.ranked(experiment.model, experiment.compensated)
+    rows = [{**finding.as_dict(), "gain": str(finding.gain)} for finding in found]
+    for row in rows:
+        del row["command"]
+    return {"findings": rows, "notes": notes}
+
+
+# by kind; each makes the meta of the answer
+ANSWERS: dict[str, Callable[[Experiment], dict[str, Any]]] = {
+    "findings": _findings,
+    "io": lambda experiment: {"files": iotable.files(experiment.model, 0)},
+    "locks": lambda experiment: locks.answer(experiment.model),
+    "waits": lambda experiment: experiment.model.waits(),
+}

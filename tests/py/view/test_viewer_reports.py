@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the viewer shows as reports of the command line do: the findings of the summary. The answers equal the reports', and a real
+browser shows them."""
+
+import json
+import subprocess
+import sys
+
+import browser
+import pytest
+from commandline import run
+from spartito.view import kinds, payload
+from viewing import Viewer, needs_viewer
+
+pytestmark = needs_viewer
+PROGRAM = """
+import json, threading
+import heavy
+def pause():
+    threading.Event().wait(0.3)
+def encode(n):
+    return json.dumps(list(range(n)))
+def main():
+    pause()
+    for i in range(300): encode(i)
+main()
+"""
+HEAVY = """
+import time
+end = time.process_time() + 0.3
+while time.process_time() < end: pass
+"""
+TEXT = "document.querySelector('#view').innerText"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    place = tmp_path_factory.mktemp("reports")
+    (place / "program.py").write_text(PROGRAM)
+    (place / "heavy.py").write_text(HEAVY)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place, check=True)
+    return place / "x"
+
+
+@pytest.fixture(scope="module")
+def viewer(recorded, tmp_path_factory):
+    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
+    yield v
+    v.close()
+
+
+@pytest.fixture(scope="module")
+def in_file(recorded, tmp_path_factory):
+    """The page as one file: (its path, a browser)."""
+    path = recorded.with_suffix(".html")
+    subprocess.run([sys.executable, "-m", "spartito", "html", str(recorded), "-o", str(path)], check=True, stdout=subprocess.DEVNULL)
+    b = browser.Browser(tmp_path_factory.mktemp("browser"))
+    yield path, b
+    b.close()
+
+
+def reported(directory, *words):
+    """The JSON of a report."""
+    done = run([sys.executable, "-m", "spartito"], "report", *words, "--json", str(directory))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def answer(directory, kind, **options):
+    return payload.unpack(kinds.open_experiment(str(directory), **options).get(kind, {}))[0]
+
+
+def shown(b, path, view):
+    """What the view of a file shows."""
+    b.call("Page.navigate", url="about:blank")
+    b.call("Page.navigate", url=f"{path.as_uri()}#view={view}")
+    b.wait_for("window.spartito?.state().view?.ready")
+    return b.evaluate("window.spartito.state().view")
+
+
+FOUND = "window.spartito.state().view.findings !== null"
+
+
+def without(row, *keys):
+    return {key: value for key, value in row.items() if key not in keys}
+
+
+def test_findings_are_those_of_the_report(recorded):
+    found = answer(recorded, "findings")
+    of_report = reported(recorded, "findings")
+    assert found["findings"] == [without(row, "command") for row in of_report["rows"]]
+    assert "imports" in {row["topic"] for row in found["findings"]} and found["notes"] == of_report["notes"]
+
+
+def test_the_summary_shows_the_findings_and_leads_to_them(viewer, recorded):
+    viewer.open("view=summary")
+    viewer.page.wait_for(FOUND)
+    found = answer(recorded, "findings")["findings"]
+    assert viewer.view()["findings"] == [[row["title"], row["gain"]] for row in found]
+    text = viewer.page.evaluate("document.querySelector('.findings').textContent")
+    for row in found:
+        for part in (row["title"], f"saves at most {row['gain']}", *row["evidence"], f"Try: {row['advice']}."):
+            assert part in text
+    assert viewer.page.evaluate("document.querySelectorAll('.findings details').length") == len(found)
+    (imports,) = (i for i, row in enumerate(found) if row["topic"] == "imports")
+    viewer.page.evaluate(f"document.querySelectorAll('.findings details button')[{imports}].click()")
+    assert viewer.selection() == {"view": "callers", "region": viewer.index_of(found[imports]["function"] + ":<module>")}
+    assert viewer.page.exceptions() == []
+
+
+def test_a_file_has_the_findings(in_file, recorded):
+    path, b = in_file
+    shown(b, path, "summary")
+    b.wait_for(FOUND)
+    assert [title for title, _ in b.evaluate("window.spartito.state().view.findings")] == [
+        row["title"] for row in answer(recorded, "findings")["findings"]
+    ]
+    assert b.exceptions() == []
+
+
+def test_without_findings_a_line_says_so(tmp_path):
+    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
+    done = run([sys.executable, "-m", "spartito"], "run", "-q", "--only-mine", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "browser").mkdir()
+    v = Viewer(tmp_path / "x", tmp_path / "browser")
+    try:
+        v.open("view=summary")
+        v.page.wait_for(FOUND)
+        assert v.view()["findings"] == [] and "No finding" in v.page.evaluate(TEXT)
+    finally:
+        v.close()
