@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second script of the page: views that only some runs need (views/later.ts describes them). Modules shared with the first script are
+// The second script of the page: views that not every user needs (views/later.ts describes them). Modules shared with the first script are
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
 import { CriticalView } from "./views/critical";

@@ -97,6 +97,7 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
         "tasks": tasks["count"] > 0 or tasks["never"] > 0,
         "messages": info["traced"] and ranks > 0,
         "waits": info["traced"] and ranks > 0,
+        "off_cpu": contents.split(info),
     }
 
 

@@ -20,6 +20,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         findings[] (Finding), notes[] (sentences: what could not be searched).
     waits
         Time lost by waiting in MPI (src/model/mpi/waits.h). meta: Waits.
+    offcpu
+        Off-CPU time by function and kind, the longest first, as `spartito report waits` has it. meta: rows[] (OffCpu), waited (time
+        in which the threads waited (s)), busy (time in functions of all locations together (s)), least (call paths with a smaller
+        share of the time are not in rows; 0: all are).
     critical
         What the run's length consists of (src/model/mpi/critical.h). Parameters: share (part of its time on the path that a region
         is thought to lose; default: 0.1). meta: Critical.
@@ -182,8 +186,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         times), lost[] (sentences: what was not recorded), problems[] (sentences: what is damaged), metrics[] (Metric), has (Has),
         settings (with which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known).
     Has
-        What the page can show. time: over the run. metrics: read at each enter and leave. trace, time, states, counters, metrics,
-        lines, mpi, io, locks, memory, tasks, messages, waits, source, compare.
+        What the page can show. time: over the run. metrics: read at each enter and leave. waits: of MPI. off_cpu: times are split
+        into running and waiting. trace, time, states, counters, metrics, lines, mpi, io, locks, memory, tasks, messages, waits,
+        off_cpu, source, compare.
     Process
         name (Rank 2 or Process 4711), rank (or null; in MPI_COMM_WORLD), world (or null; which MPI_COMM_WORLD, of several), pid,
         parent (or null; index of the process that started it), host, begin (s), end (s), ended ('normal', 'stopped', 'abrupt',
@@ -201,6 +206,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         'B'), share (the saving as a part of the whole), of (the whole: the run, the time of all threads, the peak), gain (saving
         and share in words), function (module:function; empty: no single one), file, line (0: not known), path[] (names of regions,
         outermost first; empty: no single call path), evidence[] (sentences with the numbers), advice (what to try).
+    OffCpu
+        name (module:function), file, line (0: not known), kind (what it waited for, such as queue or sleep; other: not known),
+        waiting (s).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched

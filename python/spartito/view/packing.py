@@ -45,7 +45,7 @@ SMALL = 16 << 10  # bytes below which the uncompressed size of the facts is a go
 MAX_MISSES = 4  # answers that did not fit, after which no others are tried
 LEVELS = 4  # maximum of tile levels
 FINE = 4  # factor of columns in tiles of calls, which have exact begin and end times
-OF_BOTH = ("balance", "critical", "io", "matrix", "tasks", "waits")  # kinds that the page queries for both runs
+OF_BOTH = ("balance", "critical", "io", "matrix", "offcpu", "tasks", "waits")  # kinds that the page queries for both runs
 GROUPS = 22  # rows of the timeline's overview, as in viewer/src/timeline/data.ts
 CURVES = 64  # maximum of threads with separate curves, as in viewer/src/data/curves.ts; for more threads there is the sum
 COLUMNS = (TILE, 256, 64)  # numbers of columns to try for curves of metrics and counters
@@ -211,6 +211,8 @@ class Packing:
             wanted.append(("tasks", {}, "tasks"))
         if has["messages"]:
             wanted.append(("matrix", {}, "the communication matrix"))
+        if has["off_cpu"]:
+            wanted.append(("offcpu", {}, "off-CPU time"))
         if has["waits"]:
             wanted += [("waits", {}, "wait states"), ("critical", {}, "the critical path")]
         for kind, asked, what in wanted:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from spartito.experiments import contents, waiting
 from spartito.report import iotable
 from spartito.view import locks
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from spartito.view.kinds import Experiment
+
+MANY_PATHS = 200_000  # call paths: of more, those with little time are not searched for waits
 
 
 def _findings(experiment: Experiment) -> dict[str, Any]:
@@ -25,10 +28,19 @@ def _findings(experiment: Experiment) -> dict[str, Any]:
     return {"findings": rows, "notes": notes}
 
 
+def _off_cpu(experiment: Experiment) -> dict[str, Any]:
+    model = experiment.model
+    info = model.info()
+    least = 0.0 if info["paths"] <= MANY_PATHS else waiting.LEAST
+    rows = [{key: row[key] for key in ("name", "file", "line", "kind", "waiting")} for row in waiting.rows(model, least)]
+    return {"rows": rows, "waited": contents.waited(info), "busy": sum(loc["busy"] for loc in info["locations"]), "least": least}
+
+
 # by kind; each makes the meta of the answer
 ANSWERS: dict[str, Callable[[Experiment], dict[str, Any]]] = {
     "findings": _findings,
     "io": lambda experiment: {"files": iotable.files(experiment.model, 0)},
     "locks": lambda experiment: locks.answer(experiment.model),
+    "offcpu": _off_cpu,
     "waits": lambda experiment: experiment.model.waits(),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer shows as reports of the command line do: the findings of the summary. The answers equal the reports', and a real
+"""What the viewer shows as reports of the command line do: findings and off-CPU time. The answers equal the reports', and a real
 browser shows them."""
 
 import json
@@ -9,7 +9,7 @@ import sys
 import browser
 import pytest
 from commandline import run
-from spartito.view import kinds, payload
+from spartito.view import kinds, payload, reports
 from viewing import Viewer, needs_viewer
 
 pytestmark = needs_viewer
@@ -54,7 +54,8 @@ def viewer(recorded, tmp_path_factory):
 def in_file(recorded, tmp_path_factory):
     """The page as one file: (its path, a browser)."""
     path = recorded.with_suffix(".html")
-    subprocess.run([sys.executable, "-m", "spartito", "html", str(recorded), "-o", str(path)], check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "spartito", "html", str(recorded), "-o", str(path)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     b = browser.Browser(tmp_path_factory.mktemp("browser"))
     yield path, b
     b.close()
@@ -119,9 +120,53 @@ def test_a_file_has_the_findings(in_file, recorded):
     assert b.exceptions() == []
 
 
+def test_off_cpu_time_is_that_of_the_report(recorded):
+    found = answer(recorded, "offcpu")
+    rows = reported(recorded, "waits")["off_cpu"]
+    assert found["rows"] == [without(row, "module") for row in rows] and found["least"] == 0
+    assert sum(row["waiting"] for row in rows) == pytest.approx(found["waited"])
+
+
+def test_of_many_call_paths_those_with_little_time_are_not_searched_for_waits(recorded, monkeypatch):
+    whole = answer(recorded, "offcpu")
+    monkeypatch.setattr(reports, "MANY_PATHS", 2)
+    found = answer(recorded, "offcpu")
+    assert 0 < found["least"] < 1 and found["waited"] == whole["waited"]
+    assert 0 < len(found["rows"]) <= len(whole["rows"]) and found["rows"][0]["name"] == whole["rows"][0]["name"]
+
+
+def test_the_waits_view_has_functions_and_kinds_without_waits_recorded(viewer, recorded):
+    view = viewer.open("view=waits")
+    rows = answer(recorded, "offcpu")["rows"]
+    assert view["rows"] == [[row["name"], row["kind"], row["waiting"]] for row in rows]
+    sums = {}
+    for row in rows:
+        sums[row["kind"]] = sums.get(row["kind"], 0.0) + row["waiting"]
+    assert dict(view["kinds"]) == pytest.approx(sums)
+    assert view["rows"][0][2] >= 0.25  # pause()
+    # a kind: its functions alone; the address keeps it
+    viewer.page.evaluate("document.querySelector('.side .row:not(.head)').click()")
+    view = viewer.ready()
+    assert view["chosen"] == view["kinds"][0][0] and {row[1] for row in view["rows"]} == {view["chosen"]}
+    assert viewer.selection()["part"] == f"functions/{view['chosen']}"
+    assert viewer.open(viewer.page.evaluate("location.hash.slice(1)"))["chosen"] == view["chosen"]
+    # a function is selected
+    viewer.page.evaluate("document.querySelector('.pane .row:not(.head)').click()")
+    viewer.ready()
+    assert viewer.selection()["region"] == viewer.index_of(rows[0]["name"])
+    assert viewer.page.exceptions() == []
+
+
+def test_a_file_has_off_cpu_time(in_file, recorded):
+    path, b = in_file
+    assert [row[0] for row in shown(b, path, "waits")["rows"]] == [row["name"] for row in answer(recorded, "offcpu")["rows"]]
+    assert b.exceptions() == []
+
+
 def test_without_findings_a_line_says_so(tmp_path):
     (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
-    done = run([sys.executable, "-m", "spartito"], "run", "-q", "--only-mine", "-o", "x", "--", sys.executable, "program.py", cwd=tmp_path)
+    words = ["run", "-q", "--only-mine", "-o", "x", "--", sys.executable, "program.py"]
+    done = run([sys.executable, "-m", "spartito"], *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "browser").mkdir()
     v = Viewer(tmp_path / "x", tmp_path / "browser")

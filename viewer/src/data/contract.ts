@@ -74,6 +74,20 @@ export interface Answers {
     meta: Waits;
     columns: {};
   };
+  /** Off-CPU time by function and kind, the longest first, as `spartito report waits` has it. */
+  offcpu: {
+    parameters: {};
+    meta: {
+      rows: OffCpu[];
+      /** time in which the threads waited (s) */
+      waited: number;
+      /** time in functions of all locations together (s) */
+      busy: number;
+      /** call paths with a smaller share of the time are not in rows; 0: all are */
+      least: number;
+    };
+    columns: {};
+  };
   /** What the run's length consists of (src/model/mpi/critical.h). */
   critical: {
     parameters: {
@@ -720,7 +734,7 @@ export interface Metric {
   /** of the whole run, as it was counted */
   total: number;
 }
-/** What the page can show. time: over the run. metrics: read at each enter and leave. */
+/** What the page can show. time: over the run. metrics: read at each enter and leave. waits: of MPI. off_cpu: times are split into running and waiting. */
 export interface Has {
   trace: boolean;
   time: boolean;
@@ -735,6 +749,7 @@ export interface Has {
   tasks: boolean;
   messages: boolean;
   waits: boolean;
+  off_cpu: boolean;
   source: boolean;
   compare: boolean;
 }
@@ -892,6 +907,17 @@ export interface Found {
   early_operations: number;
   /** the largest of these differences (s) */
   early_operations_worst: number;
+}
+export interface OffCpu {
+  /** module:function */
+  name: string;
+  file: string;
+  /** 0: not known */
+  line: number;
+  /** what it waited for, such as queue or sleep; other: not known */
+  kind: string;
+  /** s */
+  waiting: number;
 }
 export interface Critical {
   /** of the run (s) */

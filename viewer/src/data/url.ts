@@ -17,6 +17,8 @@ export interface Selection {
   /** The call path that fills icicle and sunburst. */
   centre?: readonly number[];
   metric?: string;
+  /** Which part of a view is shown, where it has several; other views ignore it. */
+  part?: string;
   theme?: Theme;
 }
 
@@ -48,7 +50,7 @@ export function readPath(text: string): number[] | undefined {
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre"] as const;
-const TEXTS = ["module", "search", "metric"] as const;
+const TEXTS = ["module", "search", "metric", "part"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

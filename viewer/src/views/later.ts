@@ -46,7 +46,7 @@ const waits: View = {
   id: "waits",
   asMeasured: true,
   title: "Waits",
-  available: (facts) => facts.has.waits || "Waiting is found in the trace of a program that uses MPI: spartito run --trace.",
+  available: (facts) => facts.has.waits || facts.has.off_cpu || "Times were not split into running and waiting. Waits of MPI are found in a trace: spartito run --trace.",
   component: later("waits"),
 };
 
