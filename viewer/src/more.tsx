@@ -3,6 +3,7 @@
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
 import { CriticalView } from "./views/critical";
+import { ImportsView } from "./views/imports";
 import { Io } from "./views/io";
 import type { laterViews } from "./views/later";
 import { LocksView } from "./views/locks";
@@ -21,4 +22,5 @@ window.spartitoMore = {
   critical: CriticalView,
   tasks: TasksView,
   io: Io,
+  imports: ImportsView,
 } satisfies Record<keyof typeof laterViews, ComponentType>;

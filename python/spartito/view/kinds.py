@@ -18,6 +18,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     findings
         What costs most and can be changed, the largest share first, as `spartito report findings` has it (docs/findings.md). meta:
         findings[] (Finding), notes[] (sentences: what could not be searched).
+    imports
+        What importing modules cost, as `spartito report imports` has it. meta: modules[] (ImportedModule; the first one is the
+        program, its incl the time of all imports; an importer comes before what it imports), busy (time in functions of all
+        locations together (s)).
     waits
         Time lost by waiting in MPI (src/model/mpi/waits.h). meta: Waits.
     offcpu
@@ -209,6 +213,10 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     OffCpu
         name (module:function), file, line (0: not known), kind (what it waited for, such as queue or sleep; other: not known),
         waiting (s).
+    ImportedModule
+        module, file, own (of the program, not of a library), importer (index of the module that imports it), incl (with the modules
+        that it imports (s)), excl (its own statements (s)), loading (to find and load the modules that it imports, and compiled
+        modules (s)).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched

@@ -28,6 +28,11 @@ def _findings(experiment: Experiment) -> dict[str, Any]:
     return {"findings": rows, "notes": notes}
 
 
+def _imports(experiment: Experiment) -> dict[str, Any]:
+    modules = [{key: value for key, value in m.items() if key != "visits"} for m in experiment.model.imports()]
+    return {"modules": modules, "busy": sum(loc["busy"] for loc in experiment.model.info()["locations"])}
+
+
 def _off_cpu(experiment: Experiment) -> dict[str, Any]:
     model = experiment.model
     info = model.info()
@@ -39,6 +44,7 @@ def _off_cpu(experiment: Experiment) -> dict[str, Any]:
 # by kind; each makes the meta of the answer
 ANSWERS: dict[str, Callable[[Experiment], dict[str, Any]]] = {
     "findings": _findings,
+    "imports": _imports,
     "io": lambda experiment: {"files": iotable.files(experiment.model, 0)},
     "locks": lambda experiment: locks.answer(experiment.model),
     "offcpu": _off_cpu,

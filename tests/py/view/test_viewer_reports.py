@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer shows as reports of the command line do: findings and off-CPU time. The answers equal the reports', and a real
+"""What the viewer shows as reports of the command line do: findings, imports, off-CPU time. The answers equal the reports', and a real
 browser shows them."""
 
 import json
@@ -106,7 +106,7 @@ def test_the_summary_shows_the_findings_and_leads_to_them(viewer, recorded):
     assert viewer.page.evaluate("document.querySelectorAll('.findings details').length") == len(found)
     (imports,) = (i for i, row in enumerate(found) if row["topic"] == "imports")
     viewer.page.evaluate(f"document.querySelectorAll('.findings details button')[{imports}].click()")
-    assert viewer.selection() == {"view": "callers", "region": viewer.index_of(found[imports]["function"] + ":<module>")}
+    assert viewer.selection() == {"view": "imports", "region": viewer.index_of(found[imports]["function"] + ":<module>")}
     assert viewer.page.exceptions() == []
 
 
@@ -117,6 +117,51 @@ def test_a_file_has_the_findings(in_file, recorded):
     assert [title for title, _ in b.evaluate("window.spartito.state().view.findings")] == [
         row["title"] for row in answer(recorded, "findings")["findings"]
     ]
+    assert b.exceptions() == []
+
+
+def test_imports_are_those_of_the_report(recorded):
+    found = answer(recorded, "imports")
+    report = reported(recorded, "imports", "--limit", "0")
+    assert found["modules"][1:] == [without(row, "visits") for row in report["rows"]]
+    assert found["modules"][0]["incl"] == report["imports"]["incl"] and found["busy"] == report["imports"]["busy"]
+
+
+def in_tree(modules, above, opened):
+    """The rows of the view: (module, depth), those below modules that are not open left out."""
+    found = []
+    for i in sorted((i for i, m in enumerate(modules) if i and m["importer"] == above), key=lambda i: (-modules[i]["incl"], i)):
+        found.append((modules[i]["module"], 0))
+        if opened(modules[i]):
+            found += [(module, depth + 1) for module, depth in in_tree(modules, i, opened)]
+    return found
+
+
+def test_the_imports_view_has_the_tree_of_modules(viewer, recorded):
+    modules = answer(recorded, "imports")["modules"]
+    view = viewer.open("view=imports")
+    total = modules[0]["incl"]
+    assert (view["total"], view["modules"]) == (total, len(modules) - 1)
+    expected = in_tree(modules, 0, lambda m: m["incl"] >= 0.05 * total)
+    assert [(row["module"], row["depth"]) for row in view["rows"]] == expected[:200]
+    assert view["rows"][0]["module"] == "heavy" and view["rows"][0]["excl"] >= 0.3
+    viewer.page.evaluate("[...document.querySelectorAll('.toolbar button')].find((b) => b.textContent === 'Close all').click()")
+    closed = [(module, 0) for module, depth in expected if depth == 0]
+    assert [(row["module"], row["depth"]) for row in viewer.ready()["rows"]] == closed[:200]
+    (at,) = (i for i, (module, _) in enumerate(closed) if module == "json")
+    viewer.focus(".table")
+    viewer.key("Home", *["ArrowDown"] * at)
+    assert viewer.selection()["region"] == viewer.index_of("json:<module>")
+    view = viewer.key("ArrowRight")
+    inner = in_tree(modules, [m["module"] for m in modules].index("json"), lambda m: False)
+    assert inner and [row["module"] for row in view["rows"][at + 1 :][: len(inner)]] == [module for module, _ in inner]
+    assert [row["module"] for row in viewer.key("ArrowLeft")["rows"]] == [module for module, _ in closed][:200]
+    assert viewer.page.exceptions() == []
+
+
+def test_a_file_has_the_imports(in_file, recorded):
+    path, b = in_file
+    assert shown(b, path, "imports")["total"] == answer(recorded, "imports")["modules"][0]["incl"]
     assert b.exceptions() == []
 
 
@@ -163,7 +208,7 @@ def test_a_file_has_off_cpu_time(in_file, recorded):
     assert b.exceptions() == []
 
 
-def test_without_findings_a_line_says_so(tmp_path):
+def test_without_findings_and_imports_a_line_says_so(tmp_path):
     (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
     words = ["run", "-q", "--only-mine", "-o", "x", "--", sys.executable, "program.py"]
     done = run([sys.executable, "-m", "spartito"], *words, cwd=tmp_path)
@@ -174,5 +219,7 @@ def test_without_findings_a_line_says_so(tmp_path):
         v.open("view=summary")
         v.page.wait_for(FOUND)
         assert v.view()["findings"] == [] and "No finding" in v.page.evaluate(TEXT)
+        v.page.evaluate("document.querySelector('#tab-imports').click()")
+        v.page.wait_for("document.querySelector('#view').innerText.includes('No imports were recorded')")
     finally:
         v.close()

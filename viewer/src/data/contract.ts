@@ -68,6 +68,17 @@ export interface Answers {
     };
     columns: {};
   };
+  /** What importing modules cost, as `spartito report imports` has it. */
+  imports: {
+    parameters: {};
+    meta: {
+      /** the first one is the program, its incl the time of all imports; an importer comes before what it imports */
+      modules: ImportedModule[];
+      /** time in functions of all locations together (s) */
+      busy: number;
+    };
+    columns: {};
+  };
   /** Time lost by waiting in MPI (src/model/mpi/waits.h). */
   waits: {
     parameters: {};
@@ -838,6 +849,20 @@ export interface Finding {
   evidence: string[];
   /** what to try */
   advice: string;
+}
+export interface ImportedModule {
+  module: string;
+  file: string;
+  /** of the program, not of a library */
+  own: boolean;
+  /** index of the module that imports it */
+  importer: number;
+  /** with the modules that it imports (s) */
+  incl: number;
+  /** its own statements (s) */
+  excl: number;
+  /** to find and load the modules that it imports, and compiled modules (s) */
+  loading: number;
 }
 export interface Waits {
   metrics: WaitMetric[];

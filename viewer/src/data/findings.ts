@@ -9,6 +9,7 @@ export type { Finding };
 
 /** The views by the topics of docs/findings.md; of other topics: the callers of the function. */
 const VIEWS: Record<string, (facts: Facts) => string | false> = {
+  imports: () => "imports",
   overhead: () => "table",
   imbalance: () => "balance",
   serialization: () => "icicle",

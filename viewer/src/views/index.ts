@@ -15,7 +15,7 @@ import { table } from "./table";
 import { timeline } from "./timeline";
 import type { View } from "../parts/view";
 
-const { states, memory, locks, matrix, waits, critical, tasks, io } = laterViews;
+const { states, memory, locks, matrix, waits, critical, tasks, io, imports } = laterViews;
 
 export const views: readonly View[] = [
   summary,
@@ -38,4 +38,5 @@ export const views: readonly View[] = [
   critical,
   tasks,
   io,
+  imports,
 ];

@@ -74,4 +74,15 @@ const io: View = {
   component: later("io"),
 };
 
-export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io };
+const imports: View = {
+  id: "imports",
+  title: "Imports",
+  available: () => true,
+  component: later("imports"),
+  keys: [
+    ["→", "opens what a module imports"],
+    ["←", "closes it, or goes to the importer"],
+  ],
+};
+
+export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports };
