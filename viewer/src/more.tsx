@@ -9,6 +9,7 @@ import type { laterViews } from "./views/later";
 import { LocksView } from "./views/locks";
 import { Communication } from "./views/matrix";
 import { MemoryView } from "./views/memory";
+import { OwnView } from "./views/own";
 import { StatesView } from "./views/states";
 import { TasksView } from "./views/tasks";
 import { WaitsView } from "./views/waits";
@@ -23,4 +24,5 @@ window.spartitoMore = {
   tasks: TasksView,
   io: Io,
   imports: ImportsView,
+  own: OwnView,
 } satisfies Record<keyof typeof laterViews, ComponentType>;

@@ -22,6 +22,11 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         What importing modules cost, as `spartito report imports` has it. meta: modules[] (ImportedModule; the first one is the
         program, its incl the time of all imports; an importer comes before what it imports), busy (time in functions of all
         locations together (s)).
+    own
+        Whose code took the running time, as `spartito report own` has it: the program's own code, with the functions of others that
+        it led to. meta: parts[] (OwnPart), packages[] (top-level packages of libraries, the longest first; time (s); name, time),
+        rows[] (OwnRow; without imports; the first one, without a name, is what no own function called; the others by sum), notes[]
+        (sentences: why whose code it is remains uncertain).
     waits
         Time lost by waiting in MPI (src/model/mpi/waits.h). meta: Waits.
     offcpu
@@ -217,6 +222,13 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         module, file, own (of the program, not of a library), importer (index of the module that imports it), incl (with the modules
         that it imports (s)), excl (its own statements (s)), loading (to find and load the modules that it imports, and compiled
         modules (s)).
+    OwnPart
+        part ('own', 'libraries', 'standard', 'imports', 'start_end', 'other'), title, time (s in which threads ran).
+    OwnRow
+        An own function. Times are s in which threads ran. name (module:function), file, line, visits (calls; null: not known),
+        resumed, own (in it), libraries (in functions of libraries that it led to, until the next own function), standard (the same
+        of the standard library), other (the same of code that is not known), calls_own (it led to calls of own functions, whose
+        time is in their rows), sum.
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched

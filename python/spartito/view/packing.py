@@ -188,7 +188,11 @@ class Packing:
 
     def tables(self) -> None:
         has, processes, locations = self.facts["has"], len(self.facts["processes"]), len(self.facts["locations"])
-        wanted: list[tuple[str, dict[str, str], str]] = [("findings", {}, "the findings"), ("imports", {}, "the imports")]
+        wanted: list[tuple[str, dict[str, str], str]] = [
+            ("findings", {}, "the findings"),
+            ("own", {}, "own code"),
+            ("imports", {}, "the imports"),
+        ]
         if has["compare"]:
             wanted.append(("compare", {}, "what changed"))
         wanted.append(("balance", {}, "the balance"))

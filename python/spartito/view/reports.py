@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from spartito.experiments import contents, waiting
+from spartito.experiments import contents, owners, waiting
 from spartito.report import iotable
 from spartito.view import locks
 
@@ -41,6 +41,21 @@ def _off_cpu(experiment: Experiment) -> dict[str, Any]:
     return {"rows": rows, "waited": contents.waited(info), "busy": sum(loc["busy"] for loc in info["locations"]), "least": least}
 
 
+def _own(experiment: Experiment) -> dict[str, Any]:
+    own, parts = owners.split(experiment.model)
+    info = experiment.model.info()
+    rows = [{**row, "sum": owners.total(row)} for row in contents.known(own["rows"], info)]
+    for row in rows:
+        del row["module"]
+    rows[0]["name"] = ""  # it is no function
+    return {
+        "parts": [{"part": key, "title": title, "time": parts[key]} for key, title in owners.PARTS.items()],
+        "packages": [{"name": package, "time": time} for package, time in own["packages"] if time > 0],
+        "rows": rows,
+        "notes": owners.missing(info, -1),
+    }
+
+
 # by kind; each makes the meta of the answer
 ANSWERS: dict[str, Callable[[Experiment], dict[str, Any]]] = {
     "findings": _findings,
@@ -48,5 +63,6 @@ ANSWERS: dict[str, Callable[[Experiment], dict[str, Any]]] = {
     "io": lambda experiment: {"files": iotable.files(experiment.model, 0)},
     "locks": lambda experiment: locks.answer(experiment.model),
     "offcpu": _off_cpu,
+    "own": _own,
     "waits": lambda experiment: experiment.model.waits(),
 }

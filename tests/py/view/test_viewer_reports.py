@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the viewer shows as reports of the command line do: findings, imports, off-CPU time. The answers equal the reports', and a real
-browser shows them."""
+"""What the viewer shows as reports of the command line do: findings, own code, imports, off-CPU time. The answers equal the
+reports', and a real browser shows them."""
 
 import json
 import subprocess
@@ -117,6 +117,55 @@ def test_a_file_has_the_findings(in_file, recorded):
     assert [title for title, _ in b.evaluate("window.spartito.state().view.findings")] == [
         row["title"] for row in answer(recorded, "findings")["findings"]
     ]
+    assert b.exceptions() == []
+
+
+def test_own_code_is_that_of_the_report(recorded):
+    found = answer(recorded, "own")
+    report = reported(recorded, "own")
+    assert {part["part"]: part["time"] for part in found["parts"]} == report["split"]
+    assert found["rows"][1:] == [without(row, "module") for row in report["rows"]]
+    assert {key: found["rows"][0][key] for key in report["without_own"]} == report["without_own"]
+    assert [{"name": p["name"], "excl": p["time"]} for p in found["packages"]] == [p for p in report["packages"] if p["excl"] > 0]
+    assert found["notes"] == report["notes"] == []
+
+
+def test_the_summary_says_whose_code_ran_and_leads_to_imports(viewer, recorded):
+    viewer.open("view=summary")
+    viewer.page.wait_for("window.spartito.state().view.own !== null")
+    parts = answer(recorded, "own")["parts"]
+    assert viewer.view()["own"] == [[part["title"], part["time"]] for part in parts]
+    bars = "[...document.querySelectorAll('.owners button')]"
+    names = viewer.page.evaluate(f"{bars}.map((b) => b.querySelector('.label').textContent)")
+    assert names == [part["title"] for part in parts if part["time"] > 0] and "imports" in names and "own code" in names
+    viewer.page.evaluate(f"{bars}[{names.index('own code')}].click()")
+    assert viewer.ready()["parts"] and viewer.selection()["view"] == "own"
+    viewer.go(-1)
+    viewer.page.wait_for(f"{bars}.length === {len(names)}")
+    viewer.page.evaluate(f"{bars}[{names.index('imports')}].click()")
+    assert viewer.selection()["view"] == "imports"
+
+
+def test_the_view_of_own_code(viewer, recorded):
+    view = viewer.open("view=own")
+    found = answer(recorded, "own")
+    rows = [row for row in found["rows"] if row["name"] or row["sum"] > 0]
+    assert view["rows"] == [[row[key] for key in ("name", "sum", "own", "libraries", "standard")] for row in rows]
+    assert view["total"] == pytest.approx(sum(part["time"] for part in found["parts"]))
+    encode = next(row for row in view["rows"] if row[0] == "__main__:encode")
+    assert encode[4] > 0 and encode[1] == pytest.approx(sum(encode[2:]))  # json is of the standard library
+    texts = viewer.page.evaluate("[...document.querySelectorAll('.pane .row:not(.head)')].map((r) => r.textContent)")
+    at = next(i for i, text in enumerate(texts) if "__main__:encode" in text)
+    viewer.page.evaluate(f"document.querySelectorAll('.pane .row:not(.head)')[{at}].click()")
+    viewer.ready()
+    assert viewer.selection()["region"] == viewer.index_of("__main__:encode")
+    assert viewer.page.exceptions() == []
+
+
+def test_a_file_has_own_code(in_file, recorded):
+    path, b = in_file
+    names = [row["name"] for row in answer(recorded, "own")["rows"][1:]]
+    assert [row[0] for row in shown(b, path, "own")["rows"] if row[0]] == names
     assert b.exceptions() == []
 
 

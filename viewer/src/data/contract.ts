@@ -79,6 +79,23 @@ export interface Answers {
     };
     columns: {};
   };
+  /** Whose code took the running time, as `spartito report own` has it: the program's own code, with the functions of others that it led to. */
+  own: {
+    parameters: {};
+    meta: {
+      parts: OwnPart[];
+      /** top-level packages of libraries, the longest first; time (s) */
+      packages: {
+        name: string;
+        time: number;
+      }[];
+      /** without imports; the first one, without a name, is what no own function called; the others by sum */
+      rows: OwnRow[];
+      /** sentences: why whose code it is remains uncertain */
+      notes: string[];
+    };
+    columns: {};
+  };
   /** Time lost by waiting in MPI (src/model/mpi/waits.h). */
   waits: {
     parameters: {};
@@ -863,6 +880,33 @@ export interface ImportedModule {
   excl: number;
   /** to find and load the modules that it imports, and compiled modules (s) */
   loading: number;
+}
+export interface OwnPart {
+  part: "own" | "libraries" | "standard" | "imports" | "start_end" | "other";
+  title: string;
+  /** s in which threads ran */
+  time: number;
+}
+/** An own function. Times are s in which threads ran. */
+export interface OwnRow {
+  /** module:function */
+  name: string;
+  file: string;
+  line: number;
+  /** calls; null: not known */
+  visits: number | null;
+  resumed: number;
+  /** in it */
+  own: number;
+  /** in functions of libraries that it led to, until the next own function */
+  libraries: number;
+  /** the same of the standard library */
+  standard: number;
+  /** the same of code that is not known */
+  other: number;
+  /** it led to calls of own functions, whose time is in their rows */
+  calls_own: boolean;
+  sum: number;
 }
 export interface Waits {
   metrics: WaitMetric[];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What importing modules cost: each module below the one that imports it.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { type Columns, NONE } from "../data/columns";
 import type { Regions } from "../data/facts";
 import { ImportTree } from "../data/imports";
@@ -71,13 +71,11 @@ export function ImportsView() {
   const selection = useSelection();
   const answer = useAnswer("imports", {}, asTree);
   const known = useRegions();
-  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const [opened, setOpen] = useState<ReadonlySet<number> | undefined>(undefined);
   const [chosen, choose] = useState<number | undefined>(undefined);
   const tree = answer.data;
   const regions = known.data;
-  useEffect(() => {
-    if (tree) setOpen(tree.openAtFirst());
-  }, [tree]);
+  const open = useMemo(() => opened ?? tree?.openAtFirst() ?? new Set<number>(), [opened, tree]);
   const order = useMemo(() => tree?.shown(open) ?? [], [tree, open]);
   const toggle = (module: number): void => {
     const after = new Set(open);
@@ -86,7 +84,7 @@ export function ImportsView() {
   };
   const columns = useMemo(() => (tree && regions ? columnsOf(tree, regions, open, toggle) : []), [tree, regions, open]);
   useReport(() => ({
-    ready: Boolean(tree && regions && (open.size || !tree.openAtFirst().size)),
+    ready: Boolean(tree && regions),
     total: tree?.total,
     modules: tree?.count,
     rows: tree && order.slice(0, SHOWN).map((i) => ({ depth: tree.depth(i), open: open.has(i), ...tree.modules[i] })),

@@ -85,4 +85,11 @@ const imports: View = {
   ],
 };
 
-export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports };
+const own: View = {
+  id: "own",
+  title: "Own code",
+  available: () => true,
+  component: later("own"),
+};
+
+export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports, own };

@@ -2,9 +2,10 @@
 // The first view: where the time is spent, title and settings of the run, cost of measuring, lost data.
 import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
+import type { Columns } from "../data/columns";
 import { type Facts, type Regions } from "../data/facts";
 import { byPackage, Flat, sorted } from "../data/flat";
-import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { type Answer, useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { inModule, useHighlighted } from "../state/highlighted";
 import { Bars } from "../parts/Bars";
 import { Findings } from "../parts/findings";
@@ -73,6 +74,39 @@ function Packages({ flat, regions, weight, excl }: SelfProps) {
         go: () => store.select({ view: "table", module: module || undefined }),
       }))}
     />
+  );
+}
+
+/** Whose code took the time: a click leads to the view that has more. */
+function Owners({ answer }: { answer: Answer<Columns<"own">> }) {
+  const store = useStore();
+  const dark = useDark();
+  const meta = answer.data?.meta;
+  const total = meta?.parts.reduce((sum, part) => sum + part.time, 0) ?? 0;
+  if (!meta || !total) return <p class="fine">{answer.problem ?? (meta ? "No time in functions was recorded." : "Reading…")}</p>;
+  return (
+    <>
+      <Bars
+        rows={meta.parts
+          .filter(({ time }) => time > 0)
+          .map(({ part, title, time: spent }) => ({
+            key: part,
+            text: title,
+            hint: part === "libraries" ? [title, ...meta.packages.slice(0, 3).map((one) => `${one.name}: ${time(one.time)}`)].join("\n") : title,
+            share: spent / total,
+            value: time(spent),
+            colour: css(ofModule(title, dark)),
+            chosen: false,
+            faded: false,
+            go: () => store.select({ view: part === "imports" ? "imports" : "own" }),
+          }))}
+      />
+      {meta.notes.map((note) => (
+        <p key={note} class="fine">
+          {note}
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -160,12 +194,14 @@ function Summary() {
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
     [flat.data, excl],
   );
+  const own = useQuery(flat.data && regions ? "own" : undefined, {});
   useReport(() => ({
     ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),
     sentences: facts.sentences,
     against: compared?.meta.sentences ?? null,
     remarks: [...facts.lost, ...facts.problems],
     findings: findings.data?.meta.findings.map((finding) => [finding.title, finding.gain]) ?? null,
+    own: own.data?.meta.parts.map((part) => [part.title, part.time]) ?? null,
     total: flat.data?.total,
     functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], excl![row]]),
   }));
@@ -191,6 +227,10 @@ function Summary() {
       <section>
         <h2>{`Packages by ${weight.self}`}</h2>
         {flat.data && regions && excl && <Packages flat={flat.data} regions={regions} weight={weight} excl={excl} />}
+      </section>
+      <section class="owners">
+        <h2>Whose code ran</h2>
+        <Owners answer={own} />
       </section>
       <section>
         <h2>The run</h2>
