@@ -201,10 +201,11 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     Process
         name (Rank 2 or Process 4711), rank (or null; in MPI_COMM_WORLD), world (or null; which MPI_COMM_WORLD, of several), pid,
         parent (or null; index of the process that started it), host, begin (s), end (s), ended ('normal', 'stopped', 'abrupt',
-        'exited', 'exec', 'running'), command.
+        'exited', 'exec', 'running'), command, role (title of the group of processes with equal roles), helper (no work of the
+        program ran in it).
     Location
         A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
-        themselves (s)).
+        themselves (s)), role (title of the group of threads with equal roles), helper (no work of the program ran in it).
     Metric
         Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
         times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a

@@ -732,6 +732,10 @@ export interface Process {
   end: number;
   ended: "normal" | "stopped" | "abrupt" | "exited" | "exec" | "running";
   command: string;
+  /** title of the group of processes with equal roles */
+  role: string;
+  /** no work of the program ran in it */
+  helper: boolean;
 }
 /** A thread. */
 export interface Location {
@@ -746,6 +750,10 @@ export interface Location {
   busy: number;
   /** the part of busy in functions of MPI themselves (s) */
   mpi: number;
+  /** title of the group of threads with equal roles */
+  role: string;
+  /** no work of the program ran in it */
+  helper: boolean;
 }
 /** Counted beside the time, in 10**exponent unit. */
 export interface Metric {
