@@ -59,8 +59,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         Row i is region i of all other kinds; row 0 is the root. meta: names[] (module:function), qualnames[] (the function's
         qualified name), modules[], files[], kinds[] (as Model.flat() names them), renamed[] (Renamed; optional; of a compared run:
         files whose functions were found again under another name), renamed_modules[] (Renamed; optional; the same of modules).
-        Columns: line (u32; the first line; 0: not known), kind (u8; index in kinds), module (u32; index in modules), file (u32;
-        index in files), of_base (u32; optional; of a compared run, a row for each of its regions: which one it is here).
+        Columns: line (u32; the first line; 0: not known), kind (u8; index in kinds), own (u8; 1: own code), module (u32; index in
+        modules), file (u32; index in files), of_base (u32; optional; of a compared run, a row for each of its regions: which one it
+        is here).
     tree
         The call paths, a caller before its callees, those of one caller by inclusive time. No more than limit paths (default:
         200,000), those with the most inclusive time, or with the most of the metric: what is left out below a caller is one row

@@ -9,6 +9,7 @@ import sys
 import browser
 import pytest
 from commandline import run
+from spartito.analysis import Model
 from spartito.view import kinds, payload, reports
 from viewing import Viewer, needs_viewer
 
@@ -272,3 +273,35 @@ def test_without_findings_and_imports_a_line_says_so(tmp_path):
         v.page.wait_for("document.querySelector('#view').innerText.includes('No imports were recorded')")
     finally:
         v.close()
+
+
+def test_views_of_call_paths_show_own_code_alone(viewer, recorded):
+    whole = viewer.open("view=icicle")
+    viewer.page.evaluate("[...document.querySelectorAll('.choice label')].find((l) => l.textContent === 'Own code').click()")
+    view = viewer.ready()
+    assert viewer.selection()["code"] == "own" and view["total"] == pytest.approx(whole["total"])
+    model = Model(str(recorded))
+    _, regions = payload.unpack(model.view("regions"))
+    names = payload.unpack(model.view("regions"))[0]["names"]
+    own = {name for name, owned in zip(names, regions["own"]) if owned}
+    assert {row["name"] for row in answer(recorded, "own")["rows"][1:]} <= own and "json:dumps" not in own
+    assert {row["name"] for row in view["top"]} <= {*own, names[0]} and "__main__:<module>" in {row["name"] for row in view["top"]}
+    # the time of an own function, with the other code that it led to
+    expected = {}
+    stack = []
+    for row in model.tree():
+        if row["kind"] == "root":
+            continue
+        del stack[row["depth"] :]
+        stack.append(row["name"] if row["name"] in own else stack[-1] if stack else "")
+        expected[stack[-1]] = expected.get(stack[-1], 0.0) + row["excl"]
+    rows = {row["name"]: row["excl"] for row in viewer.open("view=bottomup&code=own")["rows"]}
+    assert "__main__:encode" in rows and "json:dumps" not in rows
+    assert {name: time for name, time in rows.items() if name in own} == {
+        name: pytest.approx(time) for name, time in expected.items() if name in own
+    }
+    # a call path of own functions stays selected
+    path = ".".join(str(viewer.index_of(name)) for name in ("__main__:<module>", "__main__:main", "__main__:encode"))
+    viewer.open(f"view=icicle&code=own&path={path}")
+    assert len(viewer.selection()["path"]) == 3 and "is not in this experiment" not in viewer.page.evaluate("document.body.innerText")
+    assert viewer.page.exceptions() == []

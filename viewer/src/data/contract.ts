@@ -219,6 +219,8 @@ export interface Answers {
       line: U32;
       /** index in kinds */
       kind: U8;
+      /** 1: own code */
+      own: U8;
       /** index in modules */
       module: U32;
       /** index in files */
