@@ -480,7 +480,7 @@ class Experiment:
         return self._same
 
     def _report(self, kind: str, given: dict[str, Any]) -> bytes:
-        return self._once(kind, given, lambda: reports.ANSWERS[kind](self))
+        return self._once(kind, given, lambda: reports.ANSWERS[kind](self.model, self.compensated))
 
     def _critical(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.critical_path(**given))

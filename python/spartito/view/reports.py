@@ -12,38 +12,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from spartito.view.kinds import Experiment
+    from spartito._analyse import Model
 
 MANY_PATHS = 200_000  # call paths: of more, those with little time are not searched for waits
 
 
-def _findings(experiment: Experiment) -> dict[str, Any]:
+def _findings(model: Model, compensated: bool) -> dict[str, Any]:
     """Without the commands that show more: these depend on the working directory, and the page has views for it."""
     from spartito.report.findings import topics  # it is only needed after the first picture
 
-    found, notes = topics.ranked(experiment.model, experiment.compensated)
+    found, notes = topics.ranked(model, compensated)
     rows = [{**finding.as_dict(), "gain": str(finding.gain)} for finding in found]
     for row in rows:
         del row["command"]
     return {"findings": rows, "notes": notes}
 
 
-def _imports(experiment: Experiment) -> dict[str, Any]:
-    modules = [{key: value for key, value in m.items() if key != "visits"} for m in experiment.model.imports()]
-    return {"modules": modules, "busy": sum(loc["busy"] for loc in experiment.model.info()["locations"])}
+def _imports(model: Model, compensated: bool) -> dict[str, Any]:
+    modules = [{key: value for key, value in m.items() if key != "visits"} for m in model.imports()]
+    return {"modules": modules, "busy": sum(loc["busy"] for loc in model.info()["locations"])}
 
 
-def _off_cpu(experiment: Experiment) -> dict[str, Any]:
-    model = experiment.model
+def _off_cpu(model: Model, compensated: bool) -> dict[str, Any]:
     info = model.info()
     least = 0.0 if info["paths"] <= MANY_PATHS else waiting.LEAST
     rows = [{key: row[key] for key in ("name", "file", "line", "kind", "waiting")} for row in waiting.rows(model, least)]
     return {"rows": rows, "waited": contents.waited(info), "busy": sum(loc["busy"] for loc in info["locations"]), "least": least}
 
 
-def _own(experiment: Experiment) -> dict[str, Any]:
-    own, parts = owners.split(experiment.model)
-    info = experiment.model.info()
+def _own(model: Model, compensated: bool) -> dict[str, Any]:
+    own, parts = owners.split(model)
+    info = model.info()
     rows = [{**row, "sum": owners.total(row)} for row in contents.known(own["rows"], info)]
     for row in rows:
         del row["module"]
@@ -56,13 +55,13 @@ def _own(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-# by kind; each makes the meta of the answer
-ANSWERS: dict[str, Callable[[Experiment], dict[str, Any]]] = {
+# by kind; each makes the meta of the answer. The bool: the cost of measuring is subtracted from the model's times
+ANSWERS: dict[str, Callable[[Model, bool], dict[str, Any]]] = {
     "findings": _findings,
     "imports": _imports,
-    "io": lambda experiment: {"files": iotable.files(experiment.model, 0)},
-    "locks": lambda experiment: locks.answer(experiment.model),
+    "io": lambda model, _: {"files": iotable.files(model, 0)},
+    "locks": lambda model, _: locks.answer(model),
     "offcpu": _off_cpu,
     "own": _own,
-    "waits": lambda experiment: experiment.model.waits(),
+    "waits": lambda model, _: model.waits(),
 }

@@ -85,7 +85,8 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
 	size_t i;
 
 	(void)q;
-	if (!line || !kind || !own || distinct(m, out, "module", "modules", false) || distinct(m, out, "file", "files", true))
+	if (!line || !kind || !own || distinct(m, out, "module", "modules", false) ||
+	    distinct(m, out, "file", "files", true))
 		return sp_fail(e, ENOMEM, "not enough memory");
 	for (i = 0; i < m->n_regions; i++) {
 		line[i] = m->regions[i].line;

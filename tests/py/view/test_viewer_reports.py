@@ -303,5 +303,6 @@ def test_views_of_call_paths_show_own_code_alone(viewer, recorded):
     # a call path of own functions stays selected
     path = ".".join(str(viewer.index_of(name)) for name in ("__main__:<module>", "__main__:main", "__main__:encode"))
     viewer.open(f"view=icicle&code=own&path={path}")
-    assert len(viewer.selection()["path"]) == 3 and "is not in this experiment" not in viewer.page.evaluate("document.body.innerText")
+    assert len(viewer.selection()["path"]) == 3
+    assert "is not in this experiment" not in viewer.page.evaluate("document.body.innerText")
     assert viewer.page.exceptions() == []

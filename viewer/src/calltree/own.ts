@@ -6,7 +6,7 @@ import { NONE, PairMap, type Paths, ROOT_REGION, arranged, emptyPaths } from "./
  * function that led to them. Visits are those of own functions. */
 export function ownPaths(tree: Paths, own: ArrayLike<number>): Paths {
   const numbers = new PairMap(); // pairs of the caller's number + 1 (0: nobody) and the region
-  const of = new Uint32Array(tree.count); // for each row the number of its own function
+  const of = new Uint32Array(tree.count); // for each row the number of the own function that it counts for
   for (let row = 0; row < tree.count; row++) {
     const region = tree.region[row]!;
     const up = tree.parent[row] === NONE ? NONE : of[tree.parent[row]!]!;
