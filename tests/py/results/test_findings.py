@@ -3,6 +3,7 @@
 lowered, as the programs are short and the machine may be busy; what a topic finds does not depend on them."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from commandline import run
 from conftest import ROOT
 from spartito._analyse import Model
 from spartito.base.text import seconds as seconds_text
+from spartito.base.text import size
 from spartito.experiments import processtime
 from spartito.notebook.result import Result
 from spartito.report.findings import thresholds, topics
@@ -170,8 +172,8 @@ for i in range(100): compute(i / 100)
 """
 PROGRAMS = {
     "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
-    "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls",)), "child": (CHILD, ()),
-    "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
+    "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls", "--io")),
+    "child": (CHILD, ()), "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
 }  # fmt: skip
 
 
@@ -312,6 +314,8 @@ def test_pickling_for_another_process(found):
     (pickling,) = found("exchange")["serialization"]
     assert " in 20 calls" in pickling.title  # 10 by send(), 10 by recv(), and not the 10 by save()
     assert pickling.function in ("multiprocessing.reduction:ForkingPickler.dumps", "_pickle:<built-in method _pickle.loads>")
+    each = size(len(pickle.dumps([(i, str(i)) for i in range(20_000)])) + 4)  # and the length of the message
+    assert pickling.evidence[-1].endswith(f" sent in 10 messages: {each} each")
 
 
 def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
