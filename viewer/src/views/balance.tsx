@@ -13,7 +13,7 @@ import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useHighlighted } from "../state/highlighted";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
-import "./balance.css";
+import "../charts/balance.css";
 import type { Params } from "../data/source";
 import type { View } from "../parts/view";
 
