@@ -101,7 +101,7 @@ COMMANDS = [
     "finalize --compress x",
 ]
 VIEWS = "balance counters flat markers matrix messages metrics overview regions states steps timeline tree".split()
-VIEWS += "facts waits critical io tasks locks memory lines source".split()
+VIEWS += "facts findings imports offcpu own waits critical io tasks locks memory lines source".split()
 
 
 def make(place):

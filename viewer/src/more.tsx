@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second script of the page: views that only some runs need (views/later.ts describes them). Modules shared with the first script are
+// The second script of the page: views that not every user needs (views/later.ts describes them). Modules shared with the first script are
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
 import { CriticalView } from "./views/critical";
+import { ImportsView } from "./views/imports";
 import { Io } from "./views/io";
 import type { laterViews } from "./views/later";
 import { LocksView } from "./views/locks";
 import { Communication } from "./views/matrix";
 import { MemoryView } from "./views/memory";
+import { OwnView } from "./views/own";
 import { StatesView } from "./views/states";
 import { TasksView } from "./views/tasks";
 import { WaitsView } from "./views/waits";
@@ -21,4 +23,6 @@ window.spartitoMore = {
   critical: CriticalView,
   tasks: TasksView,
   io: Io,
+  imports: ImportsView,
+  own: OwnView,
 } satisfies Record<keyof typeof laterViews, ComponentType>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { outliers, Spread } from "../src/data/balance";
+import { groupsOf, outliers, rolesOf, Spread } from "../src/data/balance";
 import { NONE, pack, parse } from "../src/data/columns";
 import type { Facts } from "../src/data/facts";
 
@@ -57,5 +57,33 @@ describe("balance", () => {
     expect(outliers([1, 9])).toEqual([]);
     expect(outliers([...new Array<number>(99).fill(1), 30])).toEqual([99]);
     expect(outliers([0, 5, 5, 5, 5.1])).toEqual([0]);
+  });
+});
+
+describe("units with equal roles", () => {
+  const unit = (role: string, helper = false) => ({ role, helper });
+  const roles = { processes: [unit("solver.py"), unit("worker"), unit("tracker", true), unit("worker"), unit("-m reader"), unit("tracker", true), unit("-m reader"), unit("worker")], locations: [] } as unknown as Facts;
+  const all = roles.processes.map((_, i) => i);
+
+  it("are a group, those with the most units first; others and helpers are not compared", () => {
+    const { groups, single, helpers } = groupsOf(roles, "processes", all);
+    expect(groups).toEqual([
+      { role: "worker", units: [1, 3, 7] },
+      { role: "-m reader", units: [4, 6] },
+    ]);
+    expect([single, helpers]).toEqual([[0], [2, 5]]);
+    expect(rolesOf(roles, "processes", [0, ...helpers])).toBe("solver.py, tracker ×2");
+    expect(groupsOf(roles, "ranks", all).groups).toEqual([{ role: "rank", units: all }]);
+  });
+
+  it("have numbers of their own", () => {
+    const whole = spread();
+    const some = new Spread(whole.columns, [1, 2]);
+    expect(some.units).toEqual([1, 2]);
+    expect(some.stats(5, "excl")).toMatchObject({ units: 2, sum: 5, mean: 2.5, min: 1, max: 4, minUnit: 0, maxUnit: 1 });
+    expect(some.regions).toEqual([5, 7]);
+    expect(some.total).toBe(6);
+    expect(some.label(facts, 1)).toBe("rank 2");
+    expect(whole.total).toBe(9.5);
   });
 });

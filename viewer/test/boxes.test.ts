@@ -5,13 +5,13 @@ import { change, largestChange } from "../src/data/change";
 import { NONE, pack, parse } from "../src/data/columns";
 import type { Paths } from "../src/calltree/paths";
 import { disc, flipped, lettering, polar, upright } from "../src/calltree/sunburst";
-import { ROOT, Tree } from "../src/calltree/tree";
+import { ROOT, type Tree, treeIn } from "../src/calltree/tree";
 import { panned, zoomed } from "../src/views/icicle";
 import { type Call, tree as callTree } from "./trees";
 
 function make(...calls: Call[]): Tree {
   const { parent, region, visits, incl, excl, hidden }: Paths = callTree(...calls);
-  return new Tree(parse(pack({}, { parent, region, visits, incl, excl, hidden })));
+  return treeIn(parse(pack({}, { parent, region, visits, incl, excl, hidden })));
 }
 
 // siblings in descending order, as in the answer of the kind "tree"
@@ -56,7 +56,7 @@ describe("boxes", () => {
   it("are combined in several places if the other run's time orders them", () => {
     const { parent, region, visits, incl, excl, hidden } = callTree([1, 100, 1, [2, 0.2, 1], [3, 60, 1], [4, 0.3, 1], [5, 0.3, 1], [6, 20, 1]]);
     const base = { base_visits: visits, base_incl: incl, base_excl: excl };
-    const compared = new Tree(parse(pack({}, { parent, region, visits, incl, excl, hidden, ...base })));
+    const compared = treeIn(parse(pack({}, { parent, region, visits, incl, excl, hidden, ...base })));
     const boxes = boxesIn(compared, whole);
     expect(boxes.row.map((row, i) => [compared.region[row], boxes.until[i]! > 0])).toEqual([
       [1, false],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
 import { NONE, pack, parse } from "../src/data/columns";
-import { ROOT, Tree, hitsIn, search } from "../src/calltree/tree";
+import { ROOT, treeIn, hitsIn, search } from "../src/calltree/tree";
 
 // 1(10) { 2(6) { 3(4), small(1) }, 3(2) }, 4(5)
 const rows: [parent: number, region: number, incl: number, excl: number, hidden: number][] = [
@@ -13,7 +13,7 @@ const rows: [parent: number, region: number, incl: number, excl: number, hidden:
   [NONE, 4, 5, 5, 0],
 ];
 const column = (index: number): number[] => rows.map((row) => row[index]!);
-const tree = new Tree(
+const tree = treeIn(
   parse(
     pack(
       { total: 15, paths: 17 },

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { pack, parse } from "../src/data/columns";
 import type { Facts, Metric } from "../src/data/facts";
-import { Tree } from "../src/calltree/tree";
+import { treeIn } from "../src/calltree/tree";
 import { amountOf, chosenMetric, columnOf, rateOf, TIME, timed, weightOf, without } from "../src/data/weight";
 
 const metric = (name: string, unit: string, exponent = 0, more: Partial<Metric> = {}): Metric => ({
@@ -59,11 +59,11 @@ const columns = () =>
 
 describe("a weighted tree", () => {
   it("has widths and values of the metric, in its unit", () => {
-    const tree = new Tree(columns(), weightOf(cpu));
+    const tree = treeIn(columns(), weightOf(cpu));
     expect([...tree.incl]).toEqual([5, 3, 1]);
     expect(tree.total).toBe(5);
     expect(tree.weight.show(tree.total)).toBe("5.00 s");
-    expect(new Tree(columns()).total).toBe(9);
+    expect(treeIn(columns()).total).toBe(9);
     expect(weightOf(cpu)).toBe(weightOf(cpu));
     expect(weightOf(undefined)).toBe(TIME);
   });

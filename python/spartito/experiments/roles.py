@@ -50,8 +50,8 @@ def _of_location(info: dict[str, Any], location: int, whole: bool) -> str:
     return f"{what} in {_of_process(info, loc['process'])}" if whole else what
 
 
-def _titles(info: dict[str, Any], over: str, units: list[int]) -> list[str]:
-    """For each unit the title of the group that it belongs to."""
+def titles(info: dict[str, Any], over: str, units: list[int]) -> list[str]:
+    """For each unit the title of the group that it belongs to. over, units: see grouped()."""
     if over != "threads":
         return [_of_process(info, unit) for unit in units]
     several = len({info["locations"][unit]["process"] for unit in units}) > 1
@@ -65,7 +65,7 @@ def grouped(info: dict[str, Any], over: str, units: list[int]) -> tuple[Groups, 
         return [("rank", units)], []
     those = info["locations" if over == "threads" else "processes"]
     groups: dict[str, list[int]] = {}
-    for unit, title in zip(units, _titles(info, over, units)):
+    for unit, title in zip(units, titles(info, over, units)):
         if not those[unit]["helper"]:
             groups.setdefault(title, []).append(unit)
     return list(groups.items()), [unit for unit in units if those[unit]["helper"]]
@@ -74,7 +74,7 @@ def grouped(info: dict[str, Any], over: str, units: list[int]) -> tuple[Groups, 
 def counted(info: dict[str, Any], over: str, units: list[int]) -> str:
     """The units by their roles, for a sentence: "resource tracker ×2, forkserver"."""
     numbers: dict[str, int] = {}
-    for title in _titles(info, over, units):
+    for title in titles(info, over, units):
         numbers[title] = numbers.get(title, 0) + 1
     return ", ".join(f"{title} ×{n}" if n > 1 else title for title, n in numbers.items())
 

@@ -8,7 +8,7 @@ import os
 from spartito._version import __version__
 from spartito.experiments import contents, cost, losses
 from spartito.experiments.description import command, launcher, what_ran
-from spartito.experiments.roles import process_label
+from spartito.experiments.roles import process_label, titles
 from spartito.report import iotable, locktable, mpitable
 from spartito.view import words
 
@@ -22,8 +22,12 @@ METRIC_KEYS = ("name", "unit", "exponent", "what", "exclusive", "level", "source
 FIRST = 10  # functions with the most exclusive time, which sentences may be about
 
 
+MAIN = "main thread"  # a role that says no more than the thread's name
+
+
 def _processes(info: dict[str, Any]) -> list[dict[str, Any]]:
     names = mpitable.Ranks(info).names
+    roles = titles(info, "processes", list(range(len(names))))
     return [
         {
             "name": f"Rank {label}" if label.isdigit() else process_label(p) if p["label"] else f"Process {p['pid']}",
@@ -36,22 +40,33 @@ def _processes(info: dict[str, Any]) -> list[dict[str, Any]]:
             "end": p["stop"],
             "ended": p["end"],
             "command": p["command"],
+            "role": role,
+            "helper": p["helper"],
         }
-        for label, p in zip(names, info["processes"])
+        for label, role, p in zip(names, roles, info["processes"])
     ]
 
 
+def _title(loc: dict[str, Any]) -> str:
+    """A thread's name, with its role: "ThreadPoolExecutor worker (ThreadPoolExecutor-0_0)"."""
+    name = loc["name"] or f"thread {loc['tid']}"
+    return f"{loc['role']} ({name})" if loc["role"] not in ("", MAIN) else name
+
+
 def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
+    roles = titles(info, "threads", list(range(len(info["locations"]))))
     return [
         {
             "process": loc["process"],
-            "name": loc["name"] or f"thread {loc['tid']}",
+            "name": _title(loc),
             "begin": loc["begin"],
             "end": loc["end"],
             "busy": loc["busy"],
             "mpi": loc["mpi"],
+            "role": role,
+            "helper": loc["helper"],
         }
-        for loc in info["locations"]
+        for role, loc in zip(roles, info["locations"])
     ]
 
 
@@ -97,6 +112,7 @@ def _has(model: Model, info: dict[str, Any]) -> dict[str, bool]:
         "tasks": tasks["count"] > 0 or tasks["never"] > 0,
         "messages": info["traced"] and ranks > 0,
         "waits": info["traced"] and ranks > 0,
+        "off_cpu": contents.split(info),
     }
 
 

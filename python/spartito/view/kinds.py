@@ -15,8 +15,24 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         empty: alike), processes[] (of each process of the other run, its index here; null: it has no counterpart), locations[] (of
         each location of the other run, its index here; null: it has no counterpart), names (of functions of the other run whose
         names differ: what they are called here).
+    findings
+        What costs most and can be changed, the largest share first, as `spartito report findings` has it (docs/findings.md). meta:
+        findings[] (Finding), notes[] (sentences: what could not be searched).
+    imports
+        What importing modules cost, as `spartito report imports` has it. meta: modules[] (ImportedModule; the first one is the
+        program, its incl the time of all imports; an importer comes before what it imports), busy (time in functions of all
+        locations together (s)).
+    own
+        Whose code took the running time, as `spartito report own` has it: the program's own code, with the functions of others that
+        it led to. meta: parts[] (OwnPart), packages[] (top-level packages of libraries, the longest first; time (s); name, time),
+        rows[] (OwnRow; without imports; the first one, without a name, is what no own function called; the others by sum), notes[]
+        (sentences: why whose code it is remains uncertain).
     waits
         Time lost by waiting in MPI (src/model/mpi/waits.h). meta: Waits.
+    offcpu
+        Off-CPU time by function and kind, the longest first, as `spartito report waits` has it. meta: rows[] (OffCpu), waited (time
+        in which the threads waited (s)), busy (time in functions of all locations together (s)), least (call paths with a smaller
+        share of the time are not in rows; 0: all are).
     critical
         What the run's length consists of (src/model/mpi/critical.h). Parameters: share (part of its time on the path that a region
         is thought to lose; default: 0.1). meta: Critical.
@@ -43,8 +59,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         Row i is region i of all other kinds; row 0 is the root. meta: names[] (module:function), qualnames[] (the function's
         qualified name), modules[], files[], kinds[] (as Model.flat() names them), renamed[] (Renamed; optional; of a compared run:
         files whose functions were found again under another name), renamed_modules[] (Renamed; optional; the same of modules).
-        Columns: line (u32; the first line; 0: not known), kind (u8; index in kinds), module (u32; index in modules), file (u32;
-        index in files), of_base (u32; optional; of a compared run, a row for each of its regions: which one it is here).
+        Columns: line (u32; the first line; 0: not known), kind (u8; index in kinds), own (u8; 1: own code), module (u32; index in
+        modules), file (u32; index in files), of_base (u32; optional; of a compared run, a row for each of its regions: which one it
+        is here).
     tree
         The call paths, a caller before its callees, those of one caller by inclusive time. No more than limit paths (default:
         200,000), those with the most inclusive time, or with the most of the metric: what is left out below a caller is one row
@@ -179,20 +196,41 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         times), lost[] (sentences: what was not recorded), problems[] (sentences: what is damaged), metrics[] (Metric), has (Has),
         settings (with which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known).
     Has
-        What the page can show. time: over the run. metrics: read at each enter and leave. trace, time, states, counters, metrics,
-        lines, mpi, io, locks, memory, tasks, messages, waits, source, compare.
+        What the page can show. time: over the run. metrics: read at each enter and leave. waits: of MPI. off_cpu: times are split
+        into running and waiting. trace, time, states, counters, metrics, lines, mpi, io, locks, memory, tasks, messages, waits,
+        off_cpu, source, compare.
     Process
         name (Rank 2 or Process 4711), rank (or null; in MPI_COMM_WORLD), world (or null; which MPI_COMM_WORLD, of several), pid,
         parent (or null; index of the process that started it), host, begin (s), end (s), ended ('normal', 'stopped', 'abrupt',
-        'exited', 'exec', 'running'), command.
+        'exited', 'exec', 'running'), command, role (title of the group of processes with equal roles), helper (no work of the
+        program ran in it).
     Location
         A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
-        themselves (s)).
+        themselves (s)), role (title of the group of threads with equal roles), helper (no work of the program ran in it).
     Metric
         Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
         times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a
         count), source (what counted it: rusage, papi, perf, bytes, wait, sample, memory, off_cpu), total (of the whole run, as it
         was counted).
+    Finding
+        topic (its key in docs/findings.md), title (what costs), saving (the most that a change could save, in unit), unit ('s',
+        'B'), share (the saving as a part of the whole), of (the whole: the run, the time of all threads, the peak), gain (saving
+        and share in words), function (module:function; empty: no single one), file, line (0: not known), path[] (names of regions,
+        outermost first; empty: no single call path), evidence[] (sentences with the numbers), advice (what to try).
+    OffCpu
+        name (module:function), file, line (0: not known), kind (what it waited for, such as queue or sleep; other: not known),
+        waiting (s).
+    ImportedModule
+        module, file, own (of the program, not of a library), importer (index of the module that imports it), incl (with the modules
+        that it imports (s)), excl (its own statements (s)), loading (to find and load the modules that it imports, and compiled
+        modules (s)).
+    OwnPart
+        part ('own', 'libraries', 'standard', 'imports', 'start_end', 'other'), title, time (s in which threads ran).
+    OwnRow
+        An own function. Times are s in which threads ran. name (module:function), file, line, visits (calls; null: not known),
+        resumed, own (in it), libraries (in functions of libraries that it led to, until the next own function), standard (the same
+        of the standard library), other (the same of code that is not known), calls_own (it led to calls of own functions, whose
+        time is in their rows), sum.
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched
@@ -313,12 +351,12 @@ What the kinds are, made by `make docs` from src/view/contract.json:
 
 from __future__ import annotations
 
+import functools
 import threading
 
 from spartito.base.messages import Refused
-from spartito.report import iotable
 from spartito.report.lines.source import Sources
-from spartito.view import changes, facts, linechanges, locks, memory, payload, words
+from spartito.view import changes, facts, linechanges, memory, payload, reports, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -370,13 +408,11 @@ class Experiment:
             "compare": self._compare,
             "critical": self._critical,
             "facts": self._facts,
-            "io": self._io,
             "lines": self._lines,
-            "locks": self._locks_waited_for,
             "memory": self._memory,
             "source": self._source,
             "tasks": self._tasks,
-            "waits": self._waits,
+            **{kind: functools.partial(self._report, kind) for kind in reports.ANSWERS},
         }
         self._locks = {kind: threading.Lock() for kind in self._own}
 
@@ -443,20 +479,14 @@ class Experiment:
             self._same = changes.Same(self.model, base.model)
         return self._same
 
-    def _waits(self, given: dict[str, Any]) -> bytes:
-        return self._once("waits", given, self.model.waits)
+    def _report(self, kind: str, given: dict[str, Any]) -> bytes:
+        return self._once(kind, given, lambda: reports.ANSWERS[kind](self.model, self.compensated))
 
     def _critical(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.critical_path(**given))
 
-    def _io(self, given: dict[str, Any]) -> bytes:
-        return self._once("io", given, lambda: {"files": iotable.files(self.model, 0)})
-
     def _tasks(self, given: dict[str, Any]) -> bytes:
         return payload.pack(self.model.tasks(**given))
-
-    def _locks_waited_for(self, given: dict[str, Any]) -> bytes:
-        return self._once("locks", given, lambda: locks.answer(self.model))
 
     def _memory(self, given: dict[str, Any]) -> bytes:
         for name in given.keys() - {"process"}:

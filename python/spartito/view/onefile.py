@@ -52,9 +52,7 @@ def policy(scripts: Iterable[str], style: str) -> str:
 def document(experiment: Experiment, limit: int, source: bool) -> tuple[str, list[str]]:
     """The text of the file, of at most limit bytes, and notes about omitted data. source: include source text. Refused: this
     Spartito was built without the viewer, or the limit is too small."""
-    scripts, style = [inline("app.js")], inline("app.css")
-    if any(experiment.facts()["has"][what] for what in page.MORE):
-        scripts.append(inline("more.js"))
+    scripts, style = [inline("app.js"), inline("more.js")], inline("app.css")
     title = name(str(experiment.facts()["title"])).encode("utf-8", "replace").decode()
     begin = (
         f'{page.HEAD}<meta http-equiv="Content-Security-Policy" content="{policy(scripts, style)}">\n'

@@ -45,7 +45,7 @@ SMALL = 16 << 10  # bytes below which the uncompressed size of the facts is a go
 MAX_MISSES = 4  # answers that did not fit, after which no others are tried
 LEVELS = 4  # maximum of tile levels
 FINE = 4  # factor of columns in tiles of calls, which have exact begin and end times
-OF_BOTH = ("balance", "critical", "io", "matrix", "tasks", "waits")  # kinds that the page queries for both runs
+OF_BOTH = ("balance", "critical", "io", "matrix", "offcpu", "tasks", "waits")  # kinds that the page queries for both runs
 GROUPS = 22  # rows of the timeline's overview, as in viewer/src/timeline/data.ts
 CURVES = 64  # maximum of threads with separate curves, as in viewer/src/data/curves.ts; for more threads there is the sum
 COLUMNS = (TILE, 256, 64)  # numbers of columns to try for curves of metrics and counters
@@ -188,7 +188,11 @@ class Packing:
 
     def tables(self) -> None:
         has, processes, locations = self.facts["has"], len(self.facts["processes"]), len(self.facts["locations"])
-        wanted: list[tuple[str, dict[str, str], str]] = []
+        wanted: list[tuple[str, dict[str, str], str]] = [
+            ("findings", {}, "the findings"),
+            ("own", {}, "own code"),
+            ("imports", {}, "the imports"),
+        ]
         if has["compare"]:
             wanted.append(("compare", {}, "what changed"))
         wanted.append(("balance", {}, "the balance"))
@@ -211,6 +215,8 @@ class Packing:
             wanted.append(("tasks", {}, "tasks"))
         if has["messages"]:
             wanted.append(("matrix", {}, "the communication matrix"))
+        if has["off_cpu"]:
+            wanted.append(("offcpu", {}, "off-CPU time"))
         if has["waits"]:
             wanted += [("waits", {}, "wait states"), ("critical", {}, "the critical path")]
         for kind, asked, what in wanted:
@@ -221,7 +227,7 @@ class Packing:
     def optional(self, kind: str, asked: dict[str, str], what: str) -> None:
         try:
             block = self._made(kind, asked)
-        except Error as e:
+        except (Error, Refused) as e:
             self.pruned.append(f"This file does not hold {what}: {e}.")
             return
         if not self._take(block):

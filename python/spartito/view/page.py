@@ -7,8 +7,6 @@ import os
 
 from spartito.base.messages import Refused
 
-# members of Facts.has whose views are in more.js; the page loads it with the first of these views (viewer/src/views/later.ts)
-MORE = ("states", "memory", "locks", "messages", "waits", "tasks", "io")
 CELL_MORE = ("memory", "locks")  # members of Facts.has for which the frame below a notebook's cell contains cellmore.js
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
 GET = "with node 18 or newer and npm, run tools/viewer.sh in its sources and install it again, or install a wheel"

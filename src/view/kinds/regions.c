@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/owner/owner.h"
 #include "model/model.h"
 #include "model/region.h"
 #include "model/str.h"
@@ -80,14 +81,17 @@ int sp_view_regions(const struct sp_viewed *v, const struct sp_view_query *q, st
 	const struct sp_model *m = sp_viewed_all(v);
 	uint32_t *line = sp_columns_reserve(out, "line", SP_COLUMN_U32, m->n_regions);
 	uint8_t *kind = sp_columns_reserve(out, "kind", SP_COLUMN_U8, m->n_regions);
+	uint8_t *own = sp_columns_reserve(out, "own", SP_COLUMN_U8, m->n_regions);
 	size_t i;
 
 	(void)q;
-	if (!line || !kind || distinct(m, out, "module", "modules", false) || distinct(m, out, "file", "files", true))
+	if (!line || !kind || !own || distinct(m, out, "module", "modules", false) ||
+	    distinct(m, out, "file", "files", true))
 		return sp_fail(e, ENOMEM, "not enough memory");
 	for (i = 0; i < m->n_regions; i++) {
 		line[i] = m->regions[i].line;
 		kind[i] = m->regions[i].kind;
+		own[i] = i > 0 && m->regions[i].owner == SP_OWNER_OWN;
 	}
 	sp_meta_open(out, "names", '[');
 	for (i = 0; i < m->n_regions; i++)

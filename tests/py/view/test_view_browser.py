@@ -146,7 +146,7 @@ def test_every_view_works_in_one_file(page, spartito, experiment):
 
 
 def page_code():
-    return static.asset("app.js") + static.asset("app.css")
+    return b"".join(static.asset(name) for name in ("app.js", "more.js", "app.css"))
 
 
 HOSTILE = """(async () => {

@@ -216,7 +216,7 @@ def test_facts_of_a_run(recorded):
     assert meta["settings"]["c_calls"] == "0" and meta["settings"]["metrics"] == "rusage:ru_minflt" and meta["settings"]["hook"]
     assert meta["python"] == sys.version.split()[0]
     absent = ("states", "counters", "lines", "mpi", "io", "tasks", "messages", "waits", "memory", "locks")
-    has = {"trace": True, "time": True, "metrics": True, **dict.fromkeys(absent, False)}
+    has = {"trace": True, "time": True, "metrics": True, "off_cpu": True, **dict.fromkeys(absent, False)}
     assert meta["has"] == {**has, "source": True, "compare": False}
     assert [m["name"] for m in meta["metrics"]] == ["ru_minflt", "running", "waiting", "preempted"]
     calls = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])

@@ -60,6 +60,8 @@ LOOK = """new Promise((done, failed) => {
     };
     image.src = "data:image/png;base64,PICTURE";
 })"""
+# what the summary shows after its first picture has come
+LATER = "(({ findings, own }) => findings !== null && own !== null)(window.spartito.state().view)"
 CORNERS = 300  # pixels: the antialiasing of round corners depends on the previous picture
 SAMPLED = check() is None
 METRIC = "rusage:ru_minflt"
@@ -100,6 +102,7 @@ def shown(viewer, selection):
     """Shows the selection in the page that is already open."""
     viewer.page.evaluate(f"void (location.hash = {selection!r})")
     viewer.ready()
+    viewer.page.wait_for(LATER)
 
 
 def look(viewer, name="any"):

@@ -4,6 +4,7 @@
 import statistics
 
 import pytest
+from spartito.experiments import waiting
 from spartito.view import payload
 from test_viewer_timeline import is_dominant_where_it_ran
 from viewing import needs_viewer, ranks_of_heat
@@ -166,4 +167,14 @@ def test_matrix_of_messages(heat):
     # a range of the run has fewer messages
     sent = sorted(payload.unpack(model.view("messages"))[1]["sent"])
     assert 0 < viewer.open(f"view=matrix&begin=0&end={sent[len(sent) // 2]!r}")["total"] < reported["bytes"]
+    assert viewer.page.exceptions() == []
+
+
+def test_waits_of_functions_beside_those_of_mpi(heat):
+    model, viewer = heat
+    assert "metrics" in viewer.open("view=waits")
+    viewer.page.evaluate("[...document.querySelectorAll('.choice label')].find((l) => l.textContent === 'Functions').click()")
+    view = viewer.ready()
+    assert viewer.selection()["part"] == "functions"
+    assert [row[:2] for row in view["rows"]] == [[row["name"], row["kind"]] for row in waiting.rows(model)]
     assert viewer.page.exceptions() == []

@@ -11,7 +11,7 @@ from commandline import run
 from spartito._analyse import Error
 from spartito._sample import check
 from spartito.analysis import Model
-from spartito.view import kinds, page, payload
+from spartito.view import payload
 from viewing import Viewer, needs_viewer
 
 pytestmark = [
@@ -353,7 +353,7 @@ def test_the_second_script_comes_when_a_page_of_it_is_opened(recorded, tmp_path_
         v.close()
 
 
-def test_a_file_has_states_and_its_second_script(recorded, place, tmp_path_factory):
+def test_a_file_has_states_and_the_second_script(recorded, place, tmp_path_factory):
     from browser import Browser
 
     done = run([sys.executable, "-m", "spartito"], "html", recorded, "-o", place / "x.html")
@@ -366,14 +366,6 @@ def test_a_file_has_states_and_its_second_script(recorded, place, tmp_path_facto
         assert b.exceptions() == []
     finally:
         b.close()
-
-
-def test_a_file_without_such_views_has_no_second_script(tmp_path):
-    x = measure(tmp_path, "x", "def f(): pass\nf()\n")
-    done = run([sys.executable, "-m", "spartito"], "html", x, "-o", tmp_path / "x.html")
-    assert done.returncode == 0, done.stderr
-    assert not any(kinds.open_experiment(str(x)).facts()["has"][what] for what in page.MORE)
-    assert "spartitoMore" in page.asset("more.js").decode() and "spartitoMore={" not in (tmp_path / "x.html").read_text()
 
 
 def test_without_samples_it_says_how_to_take_them(tmp_path, tmp_path_factory):

@@ -2,6 +2,8 @@
 // The tree of call paths in the answer of the kind "tree": rows in preorder, siblings in descending order of inclusive time.
 import { type Columns, NONE } from "../data/columns";
 import { scaleOf, TIME, type Weight } from "../data/weight";
+import { ownPaths } from "./own";
+import type { Base, Paths } from "./paths";
 
 /** The row of the whole run, above the outermost calls. */
 export const ROOT = -1;
@@ -15,7 +17,7 @@ export class Tree {
   readonly incl: Float64Array;
   readonly excl: Float64Array;
   /** In the other run, if there is one. */
-  readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
+  readonly base: Base | undefined;
   readonly depth: Uint32Array;
   /** The row after the subtree of each row. */
   readonly end: Uint32Array;
@@ -31,21 +33,19 @@ export class Tree {
   readonly paths: number;
   readonly deepest: number;
 
-  /** weight: the metric of incl and excl; the columns must be the answer for it. */
+  /** meta: of the answer that the paths are from. weight: the metric of incl and excl. */
   constructor(
-    columns: Columns<"tree">,
+    paths: Omit<Paths, "count">,
+    readonly meta: Pick<Columns<"tree">["meta"], "base_none" | "paths">,
     readonly weight: Weight = TIME,
   ) {
-    this.parent = columns.get("parent");
-    this.region = columns.get("region");
-    this.hidden = columns.get("hidden");
-    this.visits = columns.get("visits");
-    const { metric } = weight;
-    const scaled = (which: "incl" | "excl"): Float64Array => columns.metric(metric!.name, which).map((value) => value * scaleOf(metric!));
-    this.incl = metric ? scaled("incl") : columns.get("incl");
-    this.excl = metric ? scaled("excl") : columns.get("excl");
-    if (columns.has("base_incl") && !metric)
-      this.base = { visits: columns.get("base_visits"), incl: columns.get("base_incl"), excl: columns.get("base_excl") };
+    this.parent = paths.parent;
+    this.region = paths.region;
+    this.hidden = paths.hidden;
+    this.visits = paths.visits;
+    this.incl = paths.incl;
+    this.excl = paths.excl;
+    this.base = paths.base;
     const n = this.parent.length;
     this.depth = new Uint32Array(n);
     this.end = new Uint32Array(n);
@@ -55,8 +55,8 @@ export class Tree {
     this.total = total;
     this.deepest = deepest;
     this.baseTotal = this.base ? this.sumOfOutermost(this.base.incl) : 0;
-    this.baseNone = columns.meta.base_none;
-    this.paths = columns.meta.paths;
+    this.baseNone = meta.base_none;
+    this.paths = meta.paths;
   }
 
   get count(): number {
@@ -176,6 +176,35 @@ export class Tree {
     for (let row = from; row < to; row++) n += this.region[row] === NONE ? this.hidden[row]! : 1;
     return n;
   }
+}
+
+/** The tree of an answer. weight: the metric of incl and excl; the columns must be the answer for it. */
+export function treeIn(columns: Columns<"tree">, weight: Weight = TIME): Tree {
+  const { metric } = weight;
+  const scaled = (which: "incl" | "excl"): Float64Array => columns.metric(metric!.name, which).map((value) => value * scaleOf(metric!));
+  const base = columns.has("base_incl") && !metric ? { visits: columns.get("base_visits"), incl: columns.get("base_incl"), excl: columns.get("base_excl") } : undefined;
+  const paths = {
+    parent: columns.get("parent"),
+    region: columns.get("region"),
+    hidden: columns.get("hidden"),
+    visits: columns.get("visits"),
+    incl: metric ? scaled("incl") : columns.get("incl"),
+    excl: metric ? scaled("excl") : columns.get("excl"),
+    base,
+  };
+  return new Tree(paths, columns.meta, weight);
+}
+
+const ofOwn = new WeakMap<Tree, Tree>();
+
+/** The tree of own functions alone (own.ts). own: 1 for each region of own code. */
+export function ownTree(tree: Tree, own: ArrayLike<number>): Tree {
+  let made = ofOwn.get(tree);
+  if (!made) {
+    made = new Tree(ownPaths(tree, own), tree.meta, tree.weight);
+    ofOwn.set(tree, made);
+  }
+  return made;
 }
 
 export interface Hits {

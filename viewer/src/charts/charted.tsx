@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
-import { Weigh } from "../parts/Weigh";
+import { Shows } from "../parts/shows";
 import { type Chart, spoken, useChart } from "./treechart";
 import { count, percent } from "../data/units";
 
@@ -17,7 +17,7 @@ export function Charted({ menu, children }: { menu: ComponentChildren; children:
   return (
     <>
       <Toolbar status={spoken(chart, chart.focus)}>
-        <Weigh />
+        <Shows />
         {menu}
         <PaintChoice paint={paint} onPaint={setPaint} none={chart.tree.baseNone} />
         {chart.hits && chart.module && (

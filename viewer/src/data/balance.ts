@@ -24,6 +24,39 @@ export interface Stats {
 
 export type Time = "excl" | "incl";
 
+/** Units with equal roles. */
+export interface Group {
+  role: string;
+  /** Indices of processes or locations. */
+  units: number[];
+}
+
+/** The groups of several units with equal roles, the largest first, and the units that cannot be compared: the only ones with their
+ * role, and idle helpers. Ranks have no roles. */
+export function groupsOf(facts: Facts, over: string, units: readonly number[]): { groups: Group[]; single: number[]; helpers: number[] } {
+  const those = over === "threads" ? facts.locations : facts.processes;
+  if (over === "ranks") return { groups: [{ role: "rank", units: [...units] }], single: [], helpers: [] };
+  const found = new Map<string, number[]>();
+  const helpers: number[] = [];
+  for (const unit of units) {
+    const { role, helper } = those[unit]!;
+    if (helper) helpers.push(unit);
+    else if (found.has(role)) found.get(role)!.push(unit);
+    else found.set(role, [unit]);
+  }
+  const all = [...found].map(([role, of]): Group => ({ role, units: of }));
+  const groups = all.filter((group) => group.units.length > 1).sort((a, b) => b.units.length - a.units.length);
+  return { groups, single: all.flatMap((group) => (group.units.length > 1 ? [] : group.units)), helpers };
+}
+
+/** The roles of units for a sentence: "resource tracker ×2, forkserver". */
+export function rolesOf(facts: Facts, over: string, units: readonly number[]): string {
+  const those = over === "threads" ? facts.locations : facts.processes;
+  const numbers = new Map<string, number>();
+  for (const unit of units) numbers.set(those[unit]!.role, (numbers.get(those[unit]!.role) ?? 0) + 1);
+  return [...numbers].map(([role, n]) => (n > 1 ? `${role} ×${n}` : role)).join(", ");
+}
+
 export class Spread {
   readonly over: string;
   readonly units: number[]; // indices of processes or locations
@@ -33,18 +66,25 @@ export class Spread {
   private readonly unit: Uint32Array;
   private readonly region: Uint32Array;
 
-  constructor(readonly columns: Columns<"balance">) {
+  /** only: of these units alone. */
+  constructor(
+    readonly columns: Columns<"balance">,
+    only: readonly number[] = columns.meta.units,
+  ) {
+    const kept = new Set(only);
     this.over = columns.meta.over;
-    this.units = columns.meta.units;
-    this.total = columns.meta.total;
-    this.unit = columns.get("unit");
+    this.units = columns.meta.units.filter((unit) => kept.has(unit));
+    const at = new Map(this.units.map((unit, i) => [unit, i]));
+    this.unit = columns.get("unit").map((unit) => at.get(columns.meta.units[unit]!) ?? NONE);
     this.region = columns.get("region");
     for (let i = 0; i < this.region.length; i++) {
+      if (this.unit[i] === NONE) continue;
       const known = this.rows.get(this.region[i]!);
       if (known) known.push(i);
       else this.rows.set(this.region[i]!, [i]);
     }
     const sums = new Map([...this.rows.keys()].map((region) => [region, this.of(region).reduce((sum, row) => sum + this.time("excl")[row]!, 0)]));
+    this.total = this.units.length === columns.meta.units.length ? columns.meta.total : [...sums.values()].reduce((sum, time) => sum + time, 0);
     this.regions = [...this.rows.keys()].sort((a, b) => (a === NONE || b === NONE ? Number(a === NONE) - Number(b === NONE) : sums.get(b)! - sums.get(a)! || a - b));
   }
 

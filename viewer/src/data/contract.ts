@@ -58,10 +58,62 @@ export interface Answers {
     };
     columns: {};
   };
+  /** What costs most and can be changed, the largest share first, as `spartito report findings` has it (docs/findings.md). */
+  findings: {
+    parameters: {};
+    meta: {
+      findings: Finding[];
+      /** sentences: what could not be searched */
+      notes: string[];
+    };
+    columns: {};
+  };
+  /** What importing modules cost, as `spartito report imports` has it. */
+  imports: {
+    parameters: {};
+    meta: {
+      /** the first one is the program, its incl the time of all imports; an importer comes before what it imports */
+      modules: ImportedModule[];
+      /** time in functions of all locations together (s) */
+      busy: number;
+    };
+    columns: {};
+  };
+  /** Whose code took the running time, as `spartito report own` has it: the program's own code, with the functions of others that it led to. */
+  own: {
+    parameters: {};
+    meta: {
+      parts: OwnPart[];
+      /** top-level packages of libraries, the longest first; time (s) */
+      packages: {
+        name: string;
+        time: number;
+      }[];
+      /** without imports; the first one, without a name, is what no own function called; the others by sum */
+      rows: OwnRow[];
+      /** sentences: why whose code it is remains uncertain */
+      notes: string[];
+    };
+    columns: {};
+  };
   /** Time lost by waiting in MPI (src/model/mpi/waits.h). */
   waits: {
     parameters: {};
     meta: Waits;
+    columns: {};
+  };
+  /** Off-CPU time by function and kind, the longest first, as `spartito report waits` has it. */
+  offcpu: {
+    parameters: {};
+    meta: {
+      rows: OffCpu[];
+      /** time in which the threads waited (s) */
+      waited: number;
+      /** time in functions of all locations together (s) */
+      busy: number;
+      /** call paths with a smaller share of the time are not in rows; 0: all are */
+      least: number;
+    };
     columns: {};
   };
   /** What the run's length consists of (src/model/mpi/critical.h). */
@@ -167,6 +219,8 @@ export interface Answers {
       line: U32;
       /** index in kinds */
       kind: U8;
+      /** 1: own code */
+      own: U8;
       /** index in modules */
       module: U32;
       /** index in files */
@@ -680,6 +734,10 @@ export interface Process {
   end: number;
   ended: "normal" | "stopped" | "abrupt" | "exited" | "exec" | "running";
   command: string;
+  /** title of the group of processes with equal roles */
+  role: string;
+  /** no work of the program ran in it */
+  helper: boolean;
 }
 /** A thread. */
 export interface Location {
@@ -694,6 +752,10 @@ export interface Location {
   busy: number;
   /** the part of busy in functions of MPI themselves (s) */
   mpi: number;
+  /** title of the group of threads with equal roles */
+  role: string;
+  /** no work of the program ran in it */
+  helper: boolean;
 }
 /** Counted beside the time, in 10**exponent unit. */
 export interface Metric {
@@ -710,7 +772,7 @@ export interface Metric {
   /** of the whole run, as it was counted */
   total: number;
 }
-/** What the page can show. time: over the run. metrics: read at each enter and leave. */
+/** What the page can show. time: over the run. metrics: read at each enter and leave. waits: of MPI. off_cpu: times are split into running and waiting. */
 export interface Has {
   trace: boolean;
   time: boolean;
@@ -725,6 +787,7 @@ export interface Has {
   tasks: boolean;
   messages: boolean;
   waits: boolean;
+  off_cpu: boolean;
   source: boolean;
   compare: boolean;
 }
@@ -787,6 +850,73 @@ export interface BaseFacts {
   versions: {
     [k: string]: string;
   };
+}
+export interface Finding {
+  /** its key in docs/findings.md */
+  topic: string;
+  /** what costs */
+  title: string;
+  /** the most that a change could save, in unit */
+  saving: number;
+  unit: "s" | "B";
+  /** the saving as a part of the whole */
+  share: number;
+  /** the whole: the run, the time of all threads, the peak */
+  of: string;
+  /** saving and share in words */
+  gain: string;
+  /** module:function; empty: no single one */
+  function: string;
+  file: string;
+  /** 0: not known */
+  line: number;
+  /** names of regions, outermost first; empty: no single call path */
+  path: string[];
+  /** sentences with the numbers */
+  evidence: string[];
+  /** what to try */
+  advice: string;
+}
+export interface ImportedModule {
+  module: string;
+  file: string;
+  /** of the program, not of a library */
+  own: boolean;
+  /** index of the module that imports it */
+  importer: number;
+  /** with the modules that it imports (s) */
+  incl: number;
+  /** its own statements (s) */
+  excl: number;
+  /** to find and load the modules that it imports, and compiled modules (s) */
+  loading: number;
+}
+export interface OwnPart {
+  part: "own" | "libraries" | "standard" | "imports" | "start_end" | "other";
+  title: string;
+  /** s in which threads ran */
+  time: number;
+}
+/** An own function. Times are s in which threads ran. */
+export interface OwnRow {
+  /** module:function */
+  name: string;
+  file: string;
+  line: number;
+  /** calls; null: not known */
+  visits: number | null;
+  resumed: number;
+  /** in it */
+  own: number;
+  /** in functions of libraries that it led to, until the next own function */
+  libraries: number;
+  /** the same of the standard library */
+  standard: number;
+  /** the same of code that is not known */
+  other: number;
+  /** it led to calls of own functions, whose time is in their rows */
+  calls_own: boolean;
+  sum: number;
 }
 export interface Waits {
   metrics: WaitMetric[];
@@ -856,6 +986,17 @@ export interface Found {
   early_operations: number;
   /** the largest of these differences (s) */
   early_operations_worst: number;
+}
+export interface OffCpu {
+  /** module:function */
+  name: string;
+  file: string;
+  /** 0: not known */
+  line: number;
+  /** what it waited for, such as queue or sleep; other: not known */
+  kind: string;
+  /** s */
+  waiting: number;
 }
 export interface Critical {
   /** of the run (s) */

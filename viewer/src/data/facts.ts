@@ -33,6 +33,8 @@ export class Regions {
   readonly file: Uint32Array;
   readonly line: Uint32Array;
   readonly kind: Uint8Array;
+  /** 1: own code. */
+  readonly own: Uint8Array;
   /** For each region of the other run its index here. */
   readonly ofBase: Uint32Array | undefined;
   private lower?: string[];
@@ -48,6 +50,7 @@ export class Regions {
     this.file = columns.get("file");
     this.line = columns.get("line");
     this.kind = columns.get("kind");
+    this.own = columns.get("own");
     if (columns.has("of_base")) this.ofBase = columns.get("of_base");
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The selection as the URL's hash, so that links to a view work, and the back button.
 
+export const OWN = "own"; // of Selection.code
 export type Theme = "light" | "dark";
 
 /** The selection that all views share. A call path has the regions from the outermost to the function itself. */
@@ -17,6 +18,10 @@ export interface Selection {
   /** The call path that fills icicle and sunburst. */
   centre?: readonly number[];
   metric?: string;
+  /** OWN: views of call paths show own functions alone. */
+  code?: string;
+  /** Which part of a view is shown, where it has several; other views ignore it. */
+  part?: string;
   theme?: Theme;
 }
 
@@ -48,7 +53,7 @@ export function readPath(text: string): number[] | undefined {
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre"] as const;
-const TEXTS = ["module", "search", "metric"] as const;
+const TEXTS = ["module", "search", "metric", "code", "part"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

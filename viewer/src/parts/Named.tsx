@@ -21,6 +21,8 @@ export function nameOf(regions: Regions, region: number, hidden = 0): string {
 interface Props {
   regions: Regions;
   region: number;
+  /** Default: the region's label. */
+  text?: string;
   hidden?: number;
   depth?: number;
   /** undefined: cannot be expanded. */
@@ -29,7 +31,7 @@ interface Props {
   children?: ComponentChildren;
 }
 
-export function Named({ regions, region, hidden, depth = 0, open, onToggle, children }: Props) {
+export function Named({ regions, region, text, hidden, depth = 0, open, onToggle, children }: Props) {
   const dark = useDark();
   const highlighted = useHighlighted();
   return (
@@ -48,7 +50,7 @@ export function Named({ regions, region, hidden, depth = 0, open, onToggle, chil
       )}
       <i class="swatch" style={region === NONE ? {} : { background: css(ofModule(regions.groupOf(region), dark)) }} />
       <span class={region === NONE ? "soft" : ""}>
-        <Name text={nameOf(regions, region, hidden)} />
+        <Name text={text ?? nameOf(regions, region, hidden)} />
       </span>
       {children}
     </span>

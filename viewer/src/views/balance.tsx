@@ -2,18 +2,18 @@
 // The distribution of time: all ranks as bars, one function over all ranks, and the functions of one rank.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, useAgainst, useBase } from "../parts/against";
-import { Spread, SpreadBefore, type Stats, type Time } from "../data/balance";
+import { Spread, SpreadBefore, type Stats, type Time, groupsOf, rolesOf } from "../data/balance";
 import { BarChart, HEAD, nameOf, ROW } from "../charts/balancebars";
 import { both, changeOf } from "../data/change";
 import { type Columns, NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Waiting } from "../parts/Empty";
-import { Choice, Toolbar } from "../parts/Menu";
+import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useHighlighted } from "../state/highlighted";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
-import "./balance.css";
+import "../charts/balance.css";
 import type { Params } from "../data/source";
 import type { View } from "../parts/view";
 
@@ -160,6 +160,35 @@ function reportOf({ spread, facts, regions, stats, unit, time, before }: Shown):
   };
 }
 
+const ALL = "all"; // of the roles, in the selection
+const partOf = (part: string | undefined): [over: string, role: string | undefined] => {
+  const at = part?.indexOf("/") ?? -1;
+  return at < 0 ? [part ?? "", undefined] : [part!.slice(0, at), part!.slice(at + 1)];
+};
+
+interface Roles {
+  chosen: string;
+  options: { value: string; title: string }[];
+  /** The units that are shown. */
+  units: readonly number[];
+  /** What is not compared. */
+  note: string | undefined;
+}
+
+/** The roles to choose from: units with equal roles are compared, at first those with the most units. */
+function rolesIn(facts: Facts, over: string, units: readonly number[], role: string | undefined): Roles {
+  const { groups, single, helpers } = groupsOf(facts, over, units);
+  const group = role === ALL ? undefined : (groups.find((one) => one.role === role) ?? groups[0]);
+  const options = groups.map((one) => ({ value: one.role, title: `${one.role} ×${one.units.length}` }));
+  const left = [single.length && `the only one with its role: ${rolesOf(facts, over, single)}`, helpers.length && `idle helpers: ${rolesOf(facts, over, helpers)}`].filter(Boolean);
+  return {
+    chosen: group?.role ?? ALL,
+    options: left.length || groups.length > 1 ? [...options, { value: ALL, title: "All" }] : options,
+    units: group?.units ?? units,
+    note: group && left.length ? `Not compared, ${left.join("; ")}.` : undefined,
+  };
+}
+
 interface PageProps {
   spread: Spread;
   before: SpreadBefore | undefined;
@@ -167,10 +196,10 @@ interface PageProps {
   none: string | undefined;
   regions: Regions;
   over: Over;
-  setOver: (over: Over) => void;
+  roles: Roles;
 }
 
-function Page({ spread, before, waiting, none, regions, over, setOver }: PageProps) {
+function Page({ spread, before, waiting, none, regions, over, roles }: PageProps) {
   const store = useStore();
   const facts = useFacts();
   const selection = useSelection();
@@ -186,7 +215,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
   }, [spread, byTime, one, time]);
   const highlighted = useHighlighted();
   const was = useMemo(() => before?.values(one?.region, time, spread.units), [before, one, time, spread]);
-  useReport(() => ({ ...(reportOf(shown) as object), ready: !waiting, barsBefore: was && Array.from(was), ranged, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
+  useReport(() => ({ ...(reportOf(shown) as object), ready: !waiting, barsBefore: was && Array.from(was), ranged, role: roles.chosen, roles: roles.options.map(({ title }) => title), note: roles.note ?? null, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
   const choose = (index: number): void => {
     const which = spread.units[index]!;
     const key = spread.ofThreads ? "location" : "process";
@@ -197,7 +226,8 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
   return (
     <div class="balance">
       <Toolbar status={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
-        {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => setOver(value as Over)} />}
+        {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => store.select({ part: value })} />}
+        {roles.options.length > 1 && <Menu label="Role" value={roles.chosen} options={roles.options} onChange={(value) => store.select({ part: `${over}/${value}` })} />}
         <Choice label="Time" value={time} options={[{ value: "excl", title: "Self (exclusive)" }, { value: "incl", title: "Total (inclusive)" }]} onChange={(value) => setTime(value as Time)} />
         <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
         {one && (
@@ -207,6 +237,7 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
         )}
       </Toolbar>
       <Uncompared problem={none} />
+      {roles.note && <p class="note">{roles.note}</p>}
       <div class={few ? "halves stacked" : "halves"}>
         <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} before={was} onUnit={choose} onRegion={(region) => store.select({ region })} />
         <Table shown={shown} highlighted={highlighted} />
@@ -217,20 +248,26 @@ function Page({ spread, before, waiting, none, regions, over, setOver }: PagePro
 
 function Balance() {
   const facts = useFacts();
-  const [over, setOver] = useState<Over>(oversOf(facts)[0]?.value ?? "auto");
-  const { begin, end } = useSelection();
+  const { begin, end, part } = useSelection();
+  const [wanted, role] = partOf(part);
+  const overs = oversOf(facts);
+  const over = (overs.find(({ value }) => value === wanted) ?? overs[0])?.value ?? "auto";
   const spread = useAnswer("balance", { over, begin, end }, asSpread);
   const regions = useRegions();
   const against = useAgainst();
   const base = useBase("balance", { over }, asSpread);
   const ofBase = regions.data?.ofBase;
+  const roles = useMemo(() => spread.data && rolesIn(facts, spread.data.over, spread.data.units, role), [facts, spread.data, role]);
+  const shown = useMemo(() => spread.data && roles && (roles.units.length === spread.data.units.length ? spread.data : new Spread(spread.data.columns, roles.units)), [spread.data, roles]);
   const before = useMemo(() => {
-    if (!base.data || !against || !ofBase) return undefined;
-    const threads = base.data.ofThreads;
-    return new SpreadBefore(base.data, ofBase, (unit) => (threads ? against.location(unit) : against.process(unit)));
-  }, [base.data, against, ofBase]);
-  if (!spread.data || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
-  return <Page spread={spread.data} before={before} waiting={base.loading} none={base.problem} regions={regions.data} over={over} setOver={setOver} />;
+    if (!base.data || !against || !ofBase || !shown) return undefined;
+    const { ofThreads, columns, units } = base.data;
+    const here = (unit: number): number => (ofThreads ? against.location(unit) : against.process(unit));
+    const kept = shown === spread.data ? units : units.filter((unit) => shown.units.includes(here(unit)));
+    return new SpreadBefore(new Spread(columns, kept), ofBase, here);
+  }, [base.data, against, ofBase, shown]);
+  if (!shown || !roles || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
+  return <Page spread={shown} before={before} waiting={base.loading} none={base.problem} regions={regions.data} over={over} roles={roles} />;
 }
 
 export const balance: View = {

@@ -10,7 +10,7 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
-import { Weigh } from "../parts/Weigh";
+import { Shows } from "../parts/shows";
 import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../calltree/paths";
 import type { Tree } from "../calltree/tree";
@@ -133,7 +133,7 @@ function BottomUpView() {
   return (
     <>
       <Toolbar status={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
-        <Weigh />
+        <Shows />
         <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>
           Close all

@@ -13,7 +13,7 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
-import { Weigh } from "../parts/Weigh";
+import { Shows } from "../parts/shows";
 import { type Column, VirtualTable } from "../parts/VirtualTable";
 import type { Paths } from "../calltree/paths";
 import { type Edge, type Sandwich, sandwich } from "../calltree/sandwich";
@@ -218,7 +218,7 @@ function Callers() {
   return (
     <>
       <Toolbar status="Enter or a double click selects a function; arrows move the focus">
-        <Weigh />
+        <Shows />
         <b>{nameOf(regions, found.region)}</b>
         <span>
           {weight.show(found.incl)} total, {percent(found.incl / tree.data.total)}

@@ -13,7 +13,7 @@ import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
-import { Weigh } from "../parts/Weigh";
+import { Shows } from "../parts/shows";
 import { basePaths } from "../calltree/paths";
 import { useHighlighted } from "../state/highlighted";
 import type { Tree } from "../calltree/tree";
@@ -218,7 +218,7 @@ function Graph() {
   return (
     <>
       <Toolbar status={`${count(drawn.picked.nodes.length)} functions, ${count(drawn.picked.edges.length)} calls`}>
-        <Weigh />
+        <Shows />
         <Menu label="Functions from" value={share} options={options} onChange={setLeast} />
         <Menu label="Calls from" value={leastCall} options={options} onChange={setLeastCall} />
         <PaintChoice paint={paint} onPaint={setPaint} none={baseNone} />

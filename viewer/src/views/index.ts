@@ -15,11 +15,12 @@ import { table } from "./table";
 import { timeline } from "./timeline";
 import type { View } from "../parts/view";
 
-const { states, memory, locks, matrix, waits, critical, tasks, io } = laterViews;
+const { states, memory, locks, matrix, waits, critical, tasks, io, imports, own } = laterViews;
 
 export const views: readonly View[] = [
   summary,
   table,
+  own,
   icicle,
   sunburst,
   bottomup,
@@ -38,4 +39,5 @@ export const views: readonly View[] = [
   critical,
   tasks,
   io,
+  imports,
 ];

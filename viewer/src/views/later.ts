@@ -46,7 +46,7 @@ const waits: View = {
   id: "waits",
   asMeasured: true,
   title: "Waits",
-  available: (facts) => facts.has.waits || "Waiting is found in the trace of a program that uses MPI: spartito run --trace.",
+  available: (facts) => facts.has.waits || facts.has.off_cpu || "Times were not split into running and waiting. Waits of MPI are found in a trace: spartito run --trace.",
   component: later("waits"),
 };
 
@@ -74,4 +74,22 @@ const io: View = {
   component: later("io"),
 };
 
-export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io };
+const imports: View = {
+  id: "imports",
+  title: "Imports",
+  available: () => true,
+  component: later("imports"),
+  keys: [
+    ["→", "opens what a module imports"],
+    ["←", "closes it, or goes to the importer"],
+  ],
+};
+
+const own: View = {
+  id: "own",
+  title: "Own code",
+  available: () => true,
+  component: later("own"),
+};
+
+export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports, own };

@@ -2,11 +2,13 @@
 // The first view: where the time is spent, title and settings of the run, cost of measuring, lost data.
 import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
+import type { Columns } from "../data/columns";
 import { type Facts, type Regions } from "../data/facts";
 import { byPackage, Flat, sorted } from "../data/flat";
-import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { type Answer, useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { inModule, useHighlighted } from "../state/highlighted";
 import { Bars } from "../parts/Bars";
+import { Findings } from "../parts/findings";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
 import { type Weight, chosenMetric, runningMetric, weightOf } from "../data/weight";
@@ -72,6 +74,39 @@ function Packages({ flat, regions, weight, excl }: SelfProps) {
         go: () => store.select({ view: "table", module: module || undefined }),
       }))}
     />
+  );
+}
+
+/** Whose code took the time: a click leads to the view that has more. */
+function Owners({ answer }: { answer: Answer<Columns<"own">> }) {
+  const store = useStore();
+  const dark = useDark();
+  const meta = answer.data?.meta;
+  const total = meta?.parts.reduce((sum, part) => sum + part.time, 0) ?? 0;
+  if (!meta || !total) return <p class="fine">{answer.problem ?? (meta ? "No time in functions was recorded." : "Reading…")}</p>;
+  return (
+    <>
+      <Bars
+        rows={meta.parts
+          .filter(({ time }) => time > 0)
+          .map(({ part, title, time: spent }) => ({
+            key: part,
+            text: title,
+            hint: part === "libraries" ? [title, ...meta.packages.slice(0, 3).map((one) => `${one.name}: ${time(one.time)}`)].join("\n") : title,
+            share: spent / total,
+            value: time(spent),
+            colour: css(ofModule(title, dark)),
+            chosen: false,
+            faded: false,
+            go: () => store.select({ view: part === "imports" ? "imports" : "own" }),
+          }))}
+      />
+      {meta.notes.map((note) => (
+        <p key={note} class="fine">
+          {note}
+        </p>
+      ))}
+    </>
   );
 }
 
@@ -150,6 +185,8 @@ function Summary() {
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
+  // what takes longer comes after the first picture
+  const findings = useQuery(flat.data && regions ? "findings" : undefined, {});
   // running time; time if it is not known; a metric if nothing has times
   const weight = weightOf(runningMetric(facts, selection) ?? chosenMetric(facts, { view: "summary" }));
   const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
@@ -157,11 +194,14 @@ function Summary() {
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
     [flat.data, excl],
   );
+  const own = useQuery(flat.data && regions ? "own" : undefined, {});
   useReport(() => ({
     ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),
     sentences: facts.sentences,
     against: compared?.meta.sentences ?? null,
     remarks: [...facts.lost, ...facts.problems],
+    findings: findings.data?.meta.findings.map((finding) => [finding.title, finding.gain]) ?? null,
+    own: own.data?.meta.parts.map((part) => [part.title, part.time]) ?? null,
     total: flat.data?.total,
     functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], excl![row]]),
   }));
@@ -176,6 +216,10 @@ function Summary() {
           <Words sentences={[...compared.meta.sentences, ...compared.meta.costs]} about={compared.meta.about} />
         </section>
       )}
+      <section class="findings">
+        <h2>Findings</h2>
+        <Findings answer={findings} regions={regions} />
+      </section>
       <section>
         <h2>{`Functions by ${weight.self}`}</h2>
         {flat.data && regions && excl && rows ? <Functions flat={flat.data} regions={regions} weight={weight} excl={excl} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
@@ -183,6 +227,10 @@ function Summary() {
       <section>
         <h2>{`Packages by ${weight.self}`}</h2>
         {flat.data && regions && excl && <Packages flat={flat.data} regions={regions} weight={weight} excl={excl} />}
+      </section>
+      <section class="owners">
+        <h2>Whose code ran</h2>
+        <Owners answer={own} />
       </section>
       <section>
         <h2>The run</h2>

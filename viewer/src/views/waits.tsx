@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wait states of MPI: kind, waiter, cause, and source location.
+// Wait states of MPI: kind, waiter, cause, and source location; and off-CPU time.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
@@ -7,12 +8,13 @@ import type { Columns } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
-import { Toolbar } from "../parts/Menu";
+import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../state/stackrows";
 import { placeName, processName, shortStack } from "../data/stacks";
 import { count, percent, time } from "../data/units";
+import { FUNCTIONS, OffCpuView } from "./offcpu";
 import { type WaitMetric, type WaitRow, type Waiter, type Waits, WaitsBefore, chosenRows, depthOf, nameOfKind, waiters } from "../data/waits";
 
 const asWaits = (columns: Columns<"waits">): Waits => columns.meta;
@@ -120,7 +122,7 @@ function words(rows: readonly WaitRow[], facts: Facts, total: number, before: nu
   return parts.join(", ");
 }
 
-export function WaitsView() {
+function MpiWaits({ children }: { children?: ComponentChildren }) {
   const facts = useFacts();
   const { process, location } = useSelection();
   const answer = useAnswer("waits", {}, asWaits);
@@ -151,11 +153,12 @@ export function WaitsView() {
     who: waiters(rows).map((w) => [w.process, w.waited, w.caused]),
   });
   if (!waits || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
-  if (!waits.rows.length && !before) return <Empty title="No waits in MPI">No call of MPI waited for another rank.</Empty>;
+  if (!waits.rows.length && !before) return <Empty title="No waits in MPI">No call of MPI waited for another rank. {children}</Empty>;
   const sum = waits.metrics.reduce((s, m) => s + (m.parent === null ? m.time : 0), 0);
   return (
     <>
       <Toolbar status={metric ? metric.what : "by Scalasca's definitions"}>
+        {children}
         <b>{words(rows, facts, total, before?.total(kinds))}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />
@@ -176,4 +179,18 @@ export function WaitsView() {
       </div>
     </>
   );
+}
+
+const PARTS = [
+  { value: "mpi", title: "MPI" },
+  { value: FUNCTIONS, title: "Functions", hint: "Off-CPU time of all threads" },
+];
+
+export function WaitsView() {
+  const store = useStore();
+  const { has } = useFacts();
+  const { part = "" } = useSelection();
+  const shown = has.waits && !part.startsWith(FUNCTIONS) ? "mpi" : FUNCTIONS;
+  const choice = has.waits && has.off_cpu && <Choice label="Waits" value={shown} options={PARTS} onChange={(value) => store.select({ part: value })} />;
+  return shown === "mpi" ? <MpiWaits>{choice}</MpiWaits> : <OffCpuView>{choice}</OffCpuView>;
 }

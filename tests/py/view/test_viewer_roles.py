@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Roles in the viewer, in a real browser: the balance view compares processes and threads with equal roles, as `spartito report
+balance` does, and threads are titled by their roles."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from commandline import run
+from spartito.analysis import Model
+from spartito.view import kinds
+from viewing import Viewer, needs_viewer
+
+pytestmark = needs_viewer
+PROGRAM = """
+import multiprocessing, threading
+from concurrent.futures import ThreadPoolExecutor
+def work(n): return sum(range(n))
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(work, [100_000] * 8, chunksize=1)
+    with ThreadPoolExecutor(2) as threads:
+        both = threading.Barrier(2)
+        list(threads.map(lambda n: (both.wait(), work(n)), [100_000, 300_000]))
+"""
+MENU = "[...document.querySelectorAll('.menu select')].find((s) => s.parentElement.textContent.startsWith('Role'))"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    place = tmp_path_factory.mktemp("roles")
+    (place / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place, check=True)
+    return place / "x"
+
+
+@pytest.fixture(scope="module")
+def viewer(recorded, tmp_path_factory):
+    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
+    yield v
+    v.close()
+
+
+def reported(directory, *words):
+    done = run([sys.executable, "-m", "spartito"], "report", "balance", "--json", "--limit", "0", *words, str(directory))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def choose(viewer, value):
+    viewer.page.evaluate(f"{MENU}.value = {value!r}; {MENU}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
+    return viewer.ready()
+
+
+def test_processes_with_one_role_are_compared(viewer, recorded):
+    found = reported(recorded, "--processes")
+    (group,) = found["groups"]
+    view = viewer.open("view=balance")
+    assert view["over"] == "processes" and view["role"] == group["role"] == "Pool worker"
+    assert len(view["units"]) == len(group["units"]) == 2 and all("Pool worker ForkPoolWorker" in unit for unit in view["units"])
+    assert view["note"].startswith("Not compared, the only one with its role: program.py")
+    model = Model(str(recorded)).balance(over="processes", units=group["units"], limit=0, time="excl")
+    means = {row["name"]: row["excl"]["mean"] for row in model["rows"]}
+    shown = {row["name"]: row["mean"] for row in view["rows"] if row["name"] in means}
+    assert "__main__:work" in shown and shown == {name: pytest.approx(means[name]) for name in shown}
+    view = choose(viewer, "all")
+    assert view["role"] == "all" and len(view["units"]) == len(found["info"]["processes"]) and view["note"] is None
+    assert viewer.selection()["part"] == "processes/all"
+    assert viewer.page.exceptions() == []
+
+
+def test_threads_have_the_titles_of_their_roles(viewer, recorded):
+    found = reported(recorded, "--threads")
+    view = viewer.open("view=balance&part=threads")
+    groups = sorted(found["groups"], key=lambda group: -len(group["units"]))
+    assert view["roles"] == [f"{group['role']} ×{len(group['units'])}" for group in groups] + ["All"]
+    (pool,) = (group for group in groups if group["role"].startswith("ThreadPoolExecutor worker"))
+    view = choose(viewer, pool["role"])
+    assert view["role"] == pool["role"] and len(view["units"]) == 2
+    assert all("ThreadPoolExecutor worker (ThreadPoolExecutor-0_" in unit for unit in view["units"])
+    # the address keeps it
+    assert viewer.open(viewer.page.evaluate("location.hash.slice(1)"))["role"] == pool["role"]
+    assert viewer.page.exceptions() == []
+
+
+def test_the_names_of_threads_without_a_known_role_stay(recorded):
+    facts = kinds.open_experiment(str(recorded)).facts()
+    info = Model(str(recorded)).info()
+    for shown, loc in zip(facts["locations"], info["locations"]):
+        assert shown["name"] == (f"{loc['role']} ({loc['name']})" if loc["role"] not in ("", "main thread") else loc["name"])
+        assert shown["helper"] == loc["helper"]
+    assert "MainThread" in {loc["name"] for loc in facts["locations"]}
