@@ -139,10 +139,20 @@ def grow(n):
 grow(60)
 released.clear()
 """
+GARBAGE = """
+import gc
+kept = []
+def build(): kept.extend([i] for i in range(200_000))
+def tidy():
+    for i in range(20): gc.collect()
+build()
+tidy()
+"""
 PROGRAMS = {
     "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
     "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls",)), "child": (CHILD, ()),
     "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
+    "garbage": (GARBAGE, ()),
 }  # fmt: skip
 
 
@@ -301,6 +311,17 @@ def test_what_is_too_large_for_a_remark_is_noted(made):
     assert topics.ranked(Changed(model, info=info), False)[1] == [
         "late senders: the trace has more than 2,000,000 events; spartito report waits searches it"
     ]
+
+
+def test_garbage_collections(made, found):
+    (garbage,) = found("garbage")["garbage-collection"]
+    rows = [row for row in Model(str(made[0] / "garbage")).tallies()["rows"] if row["path"]]
+    assert garbage.gain.amount == pytest.approx(sum(row["time"] for row in rows)) and garbage.function == "__main__:tidy"
+    number = sum(row["count"] for row in rows if row["generation"] == 2)
+    assert number >= 20 and garbage.evidence[0].startswith(f"generation 2: {number} collections in ")
+    generations = len({row["generation"] for row in rows})
+    assert " in 20 collections while this ran: __main__:tidy (" in garbage.evidence[generations]
+    assert "garbage-collection" not in found("calls")  # one at the end of the interpreter is in no function
 
 
 def test_a_step_that_blocks_the_event_loop(found):
