@@ -88,6 +88,8 @@ int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model 
 PyObject *sp_metric_list(const struct sp_model *m);
 /* A list with the sums of the garbage collections of each generation. */
 PyObject *sp_tally_collections(const struct sp_model *m);
+/* The number of calls that exceptions ended. */
+PyObject *sp_tally_exceptions(const struct sp_model *m);
 /* A list of the names of a path's regions, outermost first. */
 PyObject *sp_path_names(const struct sp_model *m, uint32_t path);
 /* Stores these names in a dictionary under the path's number, unless it contains them. Returns 0, or -1 with an

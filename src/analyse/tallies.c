@@ -69,3 +69,14 @@ PyObject *sp_tally_collections(const struct sp_model *m)
 			Py_CLEAR(list);
 	return list;
 }
+
+PyObject *sp_tally_exceptions(const struct sp_model *m)
+{
+	unsigned long long n = 0;
+	size_t i;
+
+	for (i = 0; i < m->n_tallies; i++)
+		if (m->tallies[i].kind == SP_TALLY_EXCEPTION)
+			n += m->tallies[i].count;
+	return PyLong_FromUnsignedLongLong(n);
+}

@@ -7,6 +7,7 @@
 
 enum sp_raw_tally_kind {
 	SP_RAW_TALLY_COLLECTION = 0, /* a garbage collection */
+	SP_RAW_TALLY_EXCEPTION = 1,  /* a call that an exception ended */
 	SP_RAW_TALLY_KINDS
 };
 

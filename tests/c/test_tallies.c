@@ -22,10 +22,11 @@ static void check_sample(const char *dir)
 	struct sp_model *m = scratch_load(dir, 0);
 	const uint32_t work = PATH(m, "__main__:main", "__main__:work");
 
-	MUST(m->n_tallies == 3 && m->n_problems == 0);
+	MUST(m->n_tallies == 4 && m->n_problems == 0);
 	expect(&m->tallies[0], 0, 2, 1, 10);
 	expect(&m->tallies[1], work, 0, 5, 50);
 	expect(&m->tallies[2], work, 2, 1, 200);
+	CHECK(m->tallies[3].kind == SP_TALLY_EXCEPTION && m->tallies[3].path == work && m->tallies[3].count == 1);
 	sp_model_free(m);
 }
 

@@ -104,6 +104,7 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         ("call paths", count(info["paths"])),
         ("events", count(info["events"])),
         *_collections(info),
+        *([("exceptions", f"ended {plural(info['exceptions'], 'call')}")] if info["exceptions"] else []),
         ("size", _size(info)),
     ]
     for what, text in rows:

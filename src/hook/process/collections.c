@@ -42,7 +42,7 @@ static void begin(struct collection *c)
 	c->begin = sp_ticks();
 }
 
-/* Returns an entry of the information about a collection; 0: there is none. Looking up a key would allocate a
+/* Returns an entry of the information about a collection; 0: it has no such entry. Looking up a key would allocate a
  * string. */
 static uint64_t number_of(PyObject *info, const char *key)
 {

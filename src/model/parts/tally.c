@@ -18,7 +18,7 @@
 
 _Static_assert(SP_TALLY_KINDS == (int)SP_RAW_TALLY_KINDS, "kinds");
 
-const char *const sp_tally_kind_names[SP_TALLY_KINDS] = {"collection"};
+const char *const sp_tally_kind_names[SP_TALLY_KINDS] = {"collection", "exception"};
 
 static size_t count_rows(const struct sp_raw_file *f)
 {

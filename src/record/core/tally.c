@@ -2,6 +2,7 @@
 #include "record/tally.h"
 #include "record/process.h"
 #include "record/rows.h"
+#include "record/stack.h"
 
 #include <errno.h>
 
@@ -19,6 +20,15 @@ void sp_tally_add(struct sp_thread *t, const struct sp_raw_node *node, const str
 		__atomic_store_n(&row->count, row->count + 1, __ATOMIC_RELEASE);
 	}
 	errno = error;
+}
+
+void sp_tally_exception(struct sp_thread *t, uint64_t key)
+{
+	enum { NOT_COUNTED = SP_RAW_FRAME_SKIPPED | SP_RAW_FRAME_INHERITED | SP_RAW_FRAME_FORKED };
+	const struct sp_raw_frame *f = sp_stack_find(t, key);
+	if (f && !(f->flags & NOT_COUNTED))
+		sp_tally_add(t, (const struct sp_raw_node *)f->node,
+		             &(struct sp_tally_event){.kind = SP_RAW_TALLY_EXCEPTION});
 }
 
 void sp_tally_restart(struct sp_thread *t)

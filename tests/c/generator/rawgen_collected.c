@@ -115,6 +115,7 @@ struct rg_process *rg_rare(void)
 	       &(struct sp_raw_off_cpu){.node = rg_top(t), .waiting = 300, .preempted = 100, .count = 3});
 	tally(t, rg_top(t), SP_RAW_TALLY_COLLECTION, 0, 5, 50);
 	tally(t, rg_top(t), SP_RAW_TALLY_COLLECTION, 2, 1, 200);
+	tally(t, rg_top(t), SP_RAW_TALLY_EXCEPTION, 0, 1, 0);
 	tally(t, RG_ROOT, SP_RAW_TALLY_COLLECTION, 2, 1, 10);
 	rg_leave(t, 3000);
 	rg_leave(t, 4000);

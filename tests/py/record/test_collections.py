@@ -67,11 +67,15 @@ def measured(spartito, tmp_path, program, *options, arguments=()):
     return Model(str(tmp_path / "run")), done.stdout
 
 
+def rows_of(model):
+    return [row for row in model.tallies()["rows"] if row["what"] == "collection"]
+
+
 def by_function(model, process):
     """{"function generation": [count, objects]} of a process, without what happened outside of the program's functions."""
     found = {}
-    for row in model.tallies()["rows"]:
-        assert row["what"] == "collection" and row["time"] > 0
+    for row in rows_of(model):
+        assert row["time"] > 0
         if model.info()["locations"][row["location"]]["process"] == process and row["file"].endswith("program.py"):
             if row["name"] != "__main__:<module>":
                 key = f"{row['name'].partition(':')[2]} {row['generation']}"
@@ -88,16 +92,17 @@ def test_numbers_are_those_of_a_callback(spartito, tmp_path, hook):
     assert by_function(model, 0) == theirs
     assert by_function(model, 1) == json.loads((tmp_path / "child.json").read_text())
     tallies = model.tallies()
-    (row,) = [row for row in tallies["rows"] if row["name"] == "__main__:thread"]
+    rows = rows_of(model)
+    (row,) = [row for row in rows if row["name"] == "__main__:thread"]
     assert tallies["stacks"][row["path"]][-1] == "__main__:thread" and row["line"] == PROGRAM.split("\n").index("def thread():") + 1
-    times = {row["name"]: 0.0 for row in tallies["rows"]}
-    for row in tallies["rows"]:
+    times = {row["name"]: 0.0 for row in rows}
+    for row in rows:
         times[row["name"]] += row["time"]
     for row in model.flat():
         assert times.get(row["name"], 0.0) <= row["incl"]  # finalizers are calls in it
     sums = model.info()["collections"]
     for row in sums:
-        those = [one for one in tallies["rows"] if one["generation"] == row["generation"]]
+        those = [one for one in rows if one["generation"] == row["generation"]]
         assert [sum(one[key] for one in those) for key in ("count", "objects")] == [row["count"], row["objects"]]
         assert sum(one["time"] for one in those) == pytest.approx(row["time"])
     shown = run(spartito, "info", tmp_path / "run").stdout

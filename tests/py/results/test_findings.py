@@ -139,6 +139,28 @@ def grow(n):
 grow(60)
 released.clear()
 """
+EXCEPTIONS = """
+def parse(text): return int(text)
+def checked(text):
+    return parse(text)
+def caught(n):
+    for i in range(n):
+        try: checked("x")
+        except ValueError: pass
+def inside(text):
+    try: return int(text)
+    except ValueError: return None
+def iterate(n):
+    for i in range(n):
+        for j in generator(): break
+        next(generator())
+def generator():
+    yield 1
+    yield 2
+caught(40_000)
+for i in range(40_000): inside("x")
+iterate(40_000)
+"""
 GARBAGE = """
 import gc
 kept = []
@@ -152,7 +174,7 @@ PROGRAMS = {
     "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
     "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls",)), "child": (CHILD, ()),
     "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
-    "garbage": (GARBAGE, ()),
+    "garbage": (GARBAGE, ()), "exceptions": (EXCEPTIONS, ()),
 }  # fmt: skip
 
 
@@ -311,6 +333,15 @@ def test_what_is_too_large_for_a_remark_is_noted(made):
     assert topics.ranked(Changed(model, info=info), False)[1] == [
         "late senders: the trace has more than 2,000,000 events; spartito report waits searches it"
     ]
+
+
+def test_exceptions(made, found):
+    (exceptions,) = found("exceptions")["exceptions"]
+    assert (exceptions.function, exceptions.path[-2:]) == ("__main__:checked", ["__main__:caught", "__main__:checked"])
+    assert exceptions.title == "__main__:checked ends with an exception 40,000 times, called from __main__:caught"
+    assert "at least 40,000 of them were caught in __main__:caught" in exceptions.evidence[0]
+    rows = {row["name"]: row["excl"] for row in Model(str(made[0] / "exceptions")).flat()}
+    assert exceptions.gain.amount == pytest.approx(rows["__main__:checked"] + rows["__main__:parse"])
 
 
 def test_garbage_collections(made, found):

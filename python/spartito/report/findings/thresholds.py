@@ -38,5 +38,8 @@ PEAK_SHARE = 0.5  # of the peak that is temporary: the program would otherwise n
 # ---- garbage collections
 COLLECTORS = 3  # call paths that are named
 
+# ---- exceptions
+EXCEPTIONS = 10_000  # calls that they end: an exception takes about a microsecond, so that fewer take some milliseconds
+
 # ---- event loops
 BLOCKING = 0.1  # s: asyncio's own limit for slow callbacks (loop.slow_callback_duration)
