@@ -62,10 +62,9 @@ PyObject *sp_tally_collections(const struct sp_model *m)
 	}
 	for (i = 0; list && i <= SP_TALLY_OLDEST; i++)
 		if (sum[i].count &&
-		    sp_append(list,
-		              Py_BuildValue("{sn sK sd sK}", "generation", (Py_ssize_t)i, "count",
-		                            (unsigned long long)sum[i].count, "time", (double)sum[i].ns * S, "objects",
-		                            (unsigned long long)sum[i].objects)))
+		    sp_append(list, Py_BuildValue("{sn sK sd sK}", "generation", (Py_ssize_t)i, "count",
+		                                  (unsigned long long)sum[i].count, "time", (double)sum[i].ns * S,
+		                                  "objects", (unsigned long long)sum[i].objects)))
 			Py_CLEAR(list);
 	return list;
 }

@@ -11,14 +11,14 @@ enum sp_tally_kind { /* as SP_RAW_TALLY_… */
 	             SP_TALLY_EXCEPTION,
 	             SP_TALLY_KINDS
 };
-enum { SP_TALLY_OLDEST = 255 }; /* the largest number of a generation */
+enum { SP_TALLY_OLDEST = 255 };                               /* the largest number of a generation */
 extern const char *const sp_tally_kind_names[SP_TALLY_KINDS]; /* "collection", "exception" */
 
 /* What happened in a location at one call path. */
 struct sp_tally {
 	uint32_t location;
-	/* COLLECTION: of the function that was innermost; 0, the root: outside of all recorded functions. EXCEPTION: of the
-	 * function whose calls ended. */
+	/* COLLECTION: of the function that was innermost; 0, the root: outside of all recorded functions. EXCEPTION: of
+	 * the function whose calls ended. */
 	uint32_t path;
 	uint32_t generation; /* COLLECTION: the oldest generation that was collected; otherwise 0 */
 	uint8_t kind;        /* enum sp_tally_kind */

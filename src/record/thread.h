@@ -95,7 +95,7 @@ struct sp_thread {
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
-	} c_cache[SP_C_CACHE]; /* hook/naming/names.c: C functions called last */
+	} c_cache[SP_C_CACHE];       /* hook/naming/names.c: C functions called last */
 	struct sp_node_rows tallies; /* tally.h */
 };
 _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_chunk), "a thread fits into its page");

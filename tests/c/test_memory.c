@@ -94,7 +94,8 @@ static void test_damaged(void)
 	rg_row(t, SP_RAW_SITES, &(struct sp_raw_site){.node = 1000, .count = 1});
 	rg_row(t, SP_RAW_SITES, &(struct sp_raw_site){.node = RG_ROOT, .count = 1});
 	rg_row(t, SP_RAW_SITES, &(struct sp_raw_site){.node = node}); /* not written completely yet: no damage */
-	rg_row(t, SP_RAW_SITES, &(struct sp_raw_site){.node = node, .count = 3, .freed = 5, .bytes = 1, .freed_bytes = 9});
+	rg_row(t, SP_RAW_SITES,
+	       &(struct sp_raw_site){.node = node, .count = 3, .freed = 5, .bytes = 1, .freed_bytes = 9});
 	rg_heap(p, &heap, NULL, 0);
 	m = load(p);
 	MUST(m->n_sites == 1);

@@ -93,7 +93,8 @@ struct rg_process *rg_memory(void)
 	return p;
 }
 
-static void tally(struct rg_thread *t, uint64_t node, uint32_t kind, uint32_t generation, uint64_t count, uint64_t ticks)
+static void tally(struct rg_thread *t, uint64_t node, uint32_t kind, uint32_t generation, uint64_t count,
+                  uint64_t ticks)
 {
 	rg_row(t, SP_RAW_TALLIES, &(struct sp_raw_tally){node, kind, generation, count, ticks, count * 100});
 }

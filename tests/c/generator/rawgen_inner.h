@@ -16,7 +16,7 @@ struct bytes {
 /* The rows of a thread in chunks of one type. Each begins with a node, a number until the layout. */
 struct rg_rows {
 	enum sp_raw_chunk_type type;
-	size_t size, n; /* size: of a row, bytes */
+	size_t size, n;   /* size: of a row, bytes */
 	unsigned char *p; /* owned */
 };
 

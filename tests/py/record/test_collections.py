@@ -76,11 +76,11 @@ def by_function(model, process):
     found = {}
     for row in rows_of(model):
         assert row["time"] > 0
-        if model.info()["locations"][row["location"]]["process"] == process and row["file"].endswith("program.py"):
-            if row["name"] != "__main__:<module>":
-                key = f"{row['name'].partition(':')[2]} {row['generation']}"
-                assert key not in found
-                found[key] = [row["count"], row["objects"]]
+        of_program = row["file"].endswith("program.py") and row["name"] != "__main__:<module>"
+        if of_program and model.info()["locations"][row["location"]]["process"] == process:
+            key = f"{row['name'].partition(':')[2]} {row['generation']}"
+            assert key not in found
+            found[key] = [row["count"], row["objects"]]
     return found
 
 

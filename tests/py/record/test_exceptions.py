@@ -78,9 +78,9 @@ def by_function(model, process):
     """{function: number of calls that an exception ended} of the program's functions in a process."""
     found = {}
     for row in model.tallies()["rows"]:
-        if row["what"] == "exception" and row["file"].endswith("program.py"):
-            if model.info()["locations"][row["location"]]["process"] == process:
-                found[row["name"]] = found.get(row["name"], 0) + row["count"]
+        of_process = model.info()["locations"][row["location"]]["process"] == process
+        if row["what"] == "exception" and row["file"].endswith("program.py") and of_process:
+            found[row["name"]] = found.get(row["name"], 0) + row["count"]
     return found
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from spartito.base.text import count, name, percent, seconds
+from spartito.base.text import count, name, seconds
 from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run, place
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ADVICE = (
-    "return a value such as None where the caller expects the failure, test the condition before the call, or put the loop into the "
-    "try statement instead of the try statement into the loop"
+    "return a value such as None where the caller expects the failure, test the condition before the call, or put the loop into "
+    "the try statement instead of the try statement into the loop"
 )
 
 
@@ -31,32 +31,35 @@ def _left(run: Run, ended: dict[int, int], outermost: dict[str, Any]) -> list[tu
     inside = {outermost["path"]}
     found = []
     for row in run.paths:
-        if row["path"] in inside or (row["caller"] is not None and row["caller"]["path"] in inside):
-            if row["path"] in ended and row["visits"]:
-                inside.add(row["path"])
-                found.append((row, row["excl"] * min(1.0, ended[row["path"]] / row["visits"])))
+        below = row["path"] in inside or (row["caller"] is not None and row["caller"]["path"] in inside)
+        if below and row["path"] in ended and row["visits"]:
+            inside.add(row["path"])
+            found.append((row, row["excl"] * min(1.0, ended[row["path"]] / row["visits"])))
     return found
 
 
 def exceptions(run: Run) -> list[Finding]:
-    """Functions that exceptions ended very often, and whose caller caught them: exceptions ended fewer of its own calls."""
+    """Functions that exceptions ended very often, without ending as many calls of their caller."""
+    if any(p["meta"].get("hook") == "setprofile" for p in run.info["processes"]):
+        return []  # it does not see exceptions that end a generator, so that its caller might seem to have caught them
     ended = _ended(run)
     found = []
     for row in run.paths:
         number, caller = ended.get(row["path"], 0), row["caller"]
         caught = number - (ended.get(caller["path"], 0) if caller is not None else 0)
-        if caller is None or caught < thresholds.EXCEPTIONS:
-            continue
+        if caller is None or caller["kind"] != "python" or caught < thresholds.EXCEPTIONS:
+            continue  # calls of C functions and regions that an exception ends are not counted
         rows = _left(run, ended, row)
         gain = run.of_threads(sum(time for _, time in rows))
         if not gain.enough:
             continue
         evidence = [
-            f"exceptions ended {count(number)} of {count(row['visits'])} calls ({percent(number, row['visits'])} %) of {place(row)}, "
-            f"at least {count(caught)} of them were caught in {place(caller)}"
+            f"exceptions ended {count(number)} of {count(row['visits'])} calls of {place(row)}; "
+            f"at least {count(caught)} of them ended no call of {place(caller)}"
         ]
         evidence += [
-            f"{seconds(time)} exclusive time in {count(ended[one['path']])} calls of {place(one)} that they ended" for one, time in rows
+            f"{seconds(time)} exclusive time in {count(ended[one['path']])} calls of {place(one)} that they ended"
+            for one, time in rows
         ]
         title = f"{name(row['name'])} ends with an exception {count(number)} times, called from {name(caller['name'])}"
         command = run.report("callers", row["name"])

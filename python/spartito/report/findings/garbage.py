@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ADVICE = (
-    "gc.freeze() after the start of the program, a higher threshold (gc.set_threshold()), fewer lists, dictionaries and objects that "
-    "are kept at the same time, or gc.disable() while large data are built"
+    "gc.freeze() after the start of the program, a higher threshold (gc.set_threshold()), fewer lists, dictionaries and objects "
+    "that are kept at the same time, or gc.disable() while large data are built"
 )
 
 
