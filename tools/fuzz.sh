@@ -9,7 +9,7 @@ export PATH
 seconds=${2:-60}
 
 [ -d build-fuzz ] || CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null
-ninja -C build-fuzz fuzz >/dev/null
+ninja -C build-fuzz fuzz >build-fuzz/log-build || { tail -n 60 build-fuzz/log-build >&2; exit 1; }
 
 # What it says comes in one piece: others end at the same time.
 fuzz_one() {
@@ -46,7 +46,7 @@ fuzz_results() {
 	[ -d build-asan ] ||
 		meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized >/dev/null || return 1
 	module=src/analyse/_analyse$(python -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
-	ninja -C build-asan "$module" >/dev/null || return 1
+	ninja -C build-asan "$module" >build-fuzz/log-build || { tail -n 60 build-fuzz/log-build >&2; return 1; }
 	work=$(mktemp -d)
 	site=$(python -c 'import spartito, os; print(os.path.dirname(spartito.__file__))')
 	cp -r "$site" "$work/spartito"

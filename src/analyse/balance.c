@@ -226,6 +226,7 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	struct query q = {.m = self->model, .r = &r};
 	struct sp_err e = {.code = 0};
 	Py_ssize_t limit = 0;
+	enum sp_balance_over compared;
 	int which, times_given, rc;
 	bool *chosen;
 	PyObject *out, *units = Py_None;
@@ -247,13 +248,13 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	}
 	if (sp_model_enter(self))
 		return NULL;
-	chosen = read_chosen(units, which == SP_OVER_THREADS ? q.m->n_locations : q.m->n_processes);
+	compared = sp_balance_over_of(q.m, (enum sp_balance_over)which);
+	chosen = read_chosen(units, compared == SP_OVER_THREADS ? q.m->n_locations : q.m->n_processes);
 	if (PyErr_Occurred()) {
 		sp_model_leave(self);
 		return NULL;
 	}
-	Py_BEGIN_ALLOW_THREADS rc =
-	    sp_balance_report(&r, self->model, (enum sp_balance_over)which, times_given == 2, chosen, &e);
+	Py_BEGIN_ALLOW_THREADS rc = sp_balance_report(&r, self->model, compared, times_given == 2, chosen, &e);
 	Py_END_ALLOW_THREADS out = rc ? sp_raise(st, &e) : result(st, &q);
 	sp_model_leave(self);
 	sp_balance_report_free(&r);

@@ -44,6 +44,12 @@ struct sp_model;
 struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m);
 /* Whether they are of a model with n metrics; others are damage. */
 bool sp_off_cpu_columns_fit(const struct sp_off_cpu_columns *c, size_t n);
+/* The metrics of an entry, n for each one. NULL without metrics. */
+static inline const uint64_t *sp_metrics_at(const uint64_t *metrics, size_t entry, size_t n)
+{
+	return metrics && n ? metrics + entry * n : NULL;
+}
+
 /* Exclusive time of a path in which the thread was off the processor, ns; at most the path's exclusive time `excl`.
  * metrics: the values of the path. */
 struct sp_off_cpu {

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
-from spartito.experiments import family, losses
+from spartito.experiments import family, losses, processtime
 from spartito.experiments.cost import error_per_call, with_error
 from spartito.experiments.description import launcher
 from spartito.experiments.reading import load, one_experiment, shown
@@ -107,6 +107,8 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         *([("exceptions", f"ended {plural(info['exceptions'], 'call')}")] if info["exceptions"] else []),
         ("size", _size(info)),
     ]
+    if used := processtime.text(info):
+        rows.append(("processor", used))
     for what, text in rows:
         out.line(f"{what:<12}{name(text)}")
 

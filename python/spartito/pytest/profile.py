@@ -7,11 +7,16 @@ from spartito._analyse import Model
 from spartito.experiments.losses import sentences
 from spartito.pytest.durations import PHASES
 from spartito.pytest.regions import COLLECTION, FIXTURE, TEARDOWN
+from spartito.report.findings import topics
 from spartito.view.payload import NONE, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from spartito.report.findings.finding import Finding
+
+FINDINGS = 3  # the largest ones
 
 
 class Fixture:
@@ -26,9 +31,15 @@ class Fixture:
         return self.setup + self.teardown
 
 
+def _sentence(finding: Finding, tests: Collection[str]) -> str:
+    test = next((region for region in finding.path if region in tests), "")
+    return f"finding{f' in {test}' if test else ''}: {finding.title} (a change saves at most {finding.gain})"
+
+
 class Profile:
     """hottest: for each test the function with the most exclusive time below its region, and that time in s, of all runs together.
-    fixtures: by name. collection: its time in s, in the process that took longest. losses: what is not recorded."""
+    findings: sentences about what costs most and can be changed, with the test in which it is. fixtures: by name. collection: its
+    time in s, in the process that took longest. losses: what is not recorded."""
 
     def __init__(self, directory: str, tests: Collection[str]) -> None:
         """spartito._analyse.Error: the experiment cannot be read."""
@@ -36,6 +47,7 @@ class Profile:
         info = model.info()
         self.processes = len(info["processes"])
         self.losses = sentences(info)
+        self.findings = [_sentence(finding, tests) for finding in topics.ranked(model, False, FINDINGS)[0]]
         self.hottest: dict[str, tuple[str, float]] = {}
         self.fixtures: dict[str, Fixture] = {}
         self.collection = max(

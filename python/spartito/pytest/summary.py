@@ -80,6 +80,7 @@ def _experiment(main: Main, profile: Profile | None, slowest: str) -> list[str]:
     if not profile:
         return []
     return [
+        *profile.findings,
         *profile.losses,
         f"experiment: {place} ({plural(profile.processes, 'process')})",
         f"next: {command}",

@@ -37,14 +37,16 @@ def _tree(modules: list[dict[str, Any]], limit: int) -> list[tuple[int, dict[str
     return rows
 
 
-def line(modules: list[dict[str, Any]], busy: float) -> str:
-    """A sentence about the time of imports, for the end of a run; empty: they took nearly nothing. busy: seconds in all regions."""
+def line(modules: list[dict[str, Any]], busy: float, share: bool) -> str:
+    """A sentence about the time of imports, for the end of a run; empty: they took nearly nothing. busy: seconds in all regions.
+    share: whether to name the part of it that imports took."""
     total = modules[0]["incl"]
     if total < WORTH_A_LINE * busy or total <= 0:
         return ""
     first = sorted((m for m in modules[1:] if m["importer"] == 0), key=lambda m: -m["incl"])[:NAMED]
     most = ", ".join(f"{name(m['module'])} {seconds(m['incl'])}" for m in first)
-    said = f"imports, which the table leaves out, took {seconds(total)} ({percent(total, busy)} %)" + (f": {most}" if most else "")
+    part = f" ({percent(total, busy)} %)" if share else ""
+    said = f"imports, which the table leaves out, took {seconds(total)}{part}" + (f": {most}" if most else "")
     return f"{said}; spartito report imports shows the modules"
 
 

@@ -105,13 +105,13 @@ def next_command(directory: str, info: dict[str, Any], view: str = "tree") -> st
     return f"spartito report {view} {place}"
 
 
-def _imports(model: Model, busy: float) -> list[str]:
+def _imports(model: Model, busy: float, share: bool) -> list[str]:
     modules = model.imports()
     if not modules[0]["incl"]:
         return []  # without loading the report
     from spartito.report import imports
 
-    line = imports.line(modules, busy)
+    line = imports.line(modules, busy, share)
     return [line] if line else []
 
 
@@ -176,7 +176,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
     balances = balance(info) if visits or not (lines or memory_alone) else []
     whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""
-    of_time = [*filter(None, [whose]), *_imports(model, total), *_waiting(model, info)]
+    # the line before has the share of imports in the running time
+    of_time = [*filter(None, [whose]), *_imports(model, total, share=not whose), *_waiting(model, info)]
     for line in [*of_time, *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:

@@ -429,7 +429,7 @@ static int check_rows(void *arg)
 	const struct sp_model *m = c->m;
 	const struct sp_location *l = c->l;
 	const struct sp_row *rows = m->values + l->first_value;
-	const uint64_t *metrics = m->n_metrics ? m->row_metrics + l->first_value * m->n_metrics : NULL;
+	const uint64_t *metrics = sp_metrics_at(m->row_metrics, l->first_value, m->n_metrics);
 	const size_t page = SP_IMAGE_PAGE;
 	uintptr_t first = (uintptr_t)rows & ~(page - 1);
 	uint32_t last = 0;

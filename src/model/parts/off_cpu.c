@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Off-CPU time of the threads: record/off_cpu.h says how it is measured. */
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@
 #include "model/builder/steps.h"
 #include "model/metric.h"
 #include "model/model.h"
+#include "model/parts/wait_names.h"
+#include "model/path.h"
 #include "model/process.h"
+#include "model/region.h"
 
 static uint32_t metric(struct sp_builder *b, const char *name, const char *what)
 {
@@ -123,23 +127,53 @@ static int add(struct adding *a, const struct sp_raw_off_cpu *r, uint64_t longes
 	return 0;
 }
 
-/* Adds the time since the thread's last event, if its processor clock was read when recording ended: for the innermost
- * open call. */
+/* Whether a node's function is one that waits. Returns -1 if there is no memory. */
+static int waits(struct adding *a, uint64_t node)
+{
+	const struct sp_model *m = a->b->m;
+	const struct sp_region *r;
+	const char *const *name = sp_wait_names;
+	uint64_t *values;
+	uint32_t path;
+
+	if (a->row(a->arg, sp_raw_node_index(a->l->source->raw, a->t, node), &path, &values))
+		return -1;
+	if (path == SP_NONE)
+		return 0;
+	r = &m->regions[m->paths[path].region];
+	while (*name && fnmatch(*name, r->name.p, 0) != 0 &&
+	       (r->kind != SP_REGION_C || fnmatch(*name, r->qualname.p, 0) != 0))
+		name++;
+	return *name != NULL;
+}
+
+/* Adds the time off the processor since the thread's last event: for the innermost open call. Its processor clock was
+ * read when recording ended. A process that was killed, or still runs, did not read it: then the whole time counts as
+ * waiting in functions that are known to wait, and as running in others. */
 static int add_last(struct adding *a, const struct sp_raw_thread_cpu *c, uint64_t end)
 {
 	const struct sp_clock *clock = &a->l->source->clock;
 	const uint64_t since = a->t->state.last > c->ticks ? a->t->state.last : c->ticks;
 	const uint64_t gap = end > since ? end - since : 0, wall = end > c->ticks ? end - c->ticks : 0;
 	const struct sp_raw_frame *frames;
-	double off;
+	double off = (double)gap * clock->ns;
 	size_t n;
+	int rc;
 
-	if (!c->end || c->end < c->cpu || gap <= a->l->off_cpu.gap)
+	if (gap <= a->l->off_cpu.gap || (c->end && c->end < c->cpu))
 		return 0;
 	frames = sp_raw_open_frames(a->l->source->raw, a->t, &n);
-	off = fmin((double)wall * clock->ns - (double)(c->end - c->cpu), (double)gap * clock->ns);
+	if (n == 0)
+		return 0;
+	if (c->end) {
+		off = fmin(off, (double)wall * clock->ns - (double)(c->end - c->cpu));
+	} else {
+		rc = waits(a, frames[n - 1].node);
+		if (rc <= 0)
+			return rc;
+	}
 	off = fmin(off, 0x1p62); /* a damaged clock */
-	if (n == 0 || off < 1)
+	if (off < 1)
 		return 0;
 	return add(a, &(struct sp_raw_off_cpu){.node = frames[n - 1].node, .waiting = (uint64_t)off, .count = 1},
 	           UINT64_MAX);

@@ -90,11 +90,11 @@ static const struct sp_role_rule *find_rule(struct sp_builder *b, const struct s
                                             const struct sp_location *l, const struct sp_role_index *x,
                                             const struct sp_role_rule *rules, const char *command, const char *entry)
 {
-	const struct sp_row *row = b->priv->rows + l->first_value, *end = row + l->values;
 	const struct sp_role_rule *best = NULL, *rule;
 	unsigned best_depth = 0, depth;
 
-	for (; row < end; row++) {
+	for (size_t i = l->first_value; i < l->first_value + l->values; i++) {
+		const struct sp_row *row = &b->priv->rows[i];
 		const uint8_t first = x->rule[b->m->paths[row->path].region];
 		/* a forked process has the calls of its parent, which were open at the fork, without a visit */
 		const bool inherited = p->forked && p->counted && !row->v.visits && !row->v.resumed;
@@ -142,7 +142,7 @@ static bool is_called(const struct sp_region *r, const char *last)
 /* The outermost function of a thread, without the wrappers around it; of several, the one with the most time. */
 static struct sp_str runs(const struct sp_builder *b, const struct sp_location *l)
 {
-	const struct sp_row *rows = b->priv->rows + l->first_value;
+	const struct sp_row *rows = l->values ? b->priv->rows + l->first_value : NULL;
 	const struct sp_thread_wrapper *w = NULL;
 	const struct sp_region *found;
 	uint32_t below = 0, most;

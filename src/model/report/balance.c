@@ -163,7 +163,7 @@ void sp_balance_finish(struct sp_balance *b)
 
 /* ---- of a model ---- */
 
-static enum sp_balance_over choose(const struct sp_model *m, enum sp_balance_over over)
+enum sp_balance_over sp_balance_over_of(const struct sp_model *m, enum sp_balance_over over)
 {
 	size_t i, ranks = 0;
 
@@ -207,7 +207,7 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m, con
 static double running_of(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
 {
 	const struct sp_row *r = &m->values[row];
-	const uint64_t *metrics = m->n_metrics ? m->row_metrics + row * m->n_metrics : NULL;
+	const uint64_t *metrics = sp_metrics_at(m->row_metrics, row, m->n_metrics);
 
 	if (m->regions[m->paths[r->path].region].kind == SP_REGION_MPI)
 		return r->v.excl;
@@ -234,7 +234,7 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, struct sp_err *e)
 {
-	*r = (struct sp_balance_report){.over = choose(m, over)};
+	*r = (struct sp_balance_report){.over = sp_balance_over_of(m, over)};
 	return find_units(r, m, NULL) ? sp_model_no_memory(e) : 0;
 }
 
@@ -244,7 +244,7 @@ int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enu
 	bool *outermost;
 	uint32_t u, l;
 
-	*r = (struct sp_balance_report){.over = choose(m, over), .running = running};
+	*r = (struct sp_balance_report){.over = sp_balance_over_of(m, over), .running = running};
 	if (find_units(r, m, chosen))
 		return sp_model_no_memory(e);
 	if (sp_model_rows(m, e))

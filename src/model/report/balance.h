@@ -72,6 +72,9 @@ enum sp_balance_over {
 	SP_OVER_THREADS
 };
 
+/* What is compared: `over`, or, for AUTO, the choice for this model. */
+enum sp_balance_over sp_balance_over_of(const struct sp_model *m, enum sp_balance_over over);
+
 struct sp_balance_report {
 	enum sp_balance_over over;
 	uint32_t *units; /* owned; index of each unit's process, or location if over is THREADS */

@@ -8,7 +8,7 @@
 
 struct sp_off_cpu sp_view_off_cpu(const struct sp_view *v, uint32_t path)
 {
-	return sp_off_cpu_of(&v->off, v->metrics + path * v->m->n_metrics, v->values[path].excl);
+	return sp_off_cpu_of(&v->off, sp_metrics_at(v->metrics, path, v->m->n_metrics), v->values[path].excl);
 }
 
 void sp_off_cpu_add(struct sp_off_cpu *to, struct sp_off_cpu more)

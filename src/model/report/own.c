@@ -49,14 +49,15 @@ static void add_outside(struct finding *f, const struct sp_location *l)
 {
 	const struct sp_row *rows = f->m->values + l->first_value;
 	const size_t width = f->m->n_metrics;
-	const uint64_t *metrics = width ? f->m->row_metrics + l->first_value * width : NULL;
+	const uint64_t *metrics = sp_metrics_at(f->m->row_metrics, l->first_value, width);
 	bool any = false;
 
 	for (size_t i = 0; i < l->values && !any; i++)
 		any = f->main[rows[i].path];
 	for (size_t i = 0; i < l->values && any; i++)
 		if (!f->main[rows[i].path] && !f->own[rows[i].path])
-			f->outside[rows[i].path] += sp_running_of(&f->v->off, metrics + i * width, rows[i].v.excl);
+			f->outside[rows[i].path] +=
+			    sp_running_of(&f->v->off, sp_metrics_at(metrics, i, width), rows[i].v.excl);
 }
 
 static void find_outside(struct finding *f, uint32_t process, uint32_t location)
@@ -72,7 +73,7 @@ static void find_outside(struct finding *f, uint32_t process, uint32_t location)
 
 static double running(const struct sp_view *v, uint32_t path)
 {
-	return sp_running_of(&v->off, v->metrics + path * v->m->n_metrics, v->values[path].excl);
+	return sp_running_of(&v->off, sp_metrics_at(v->metrics, path, v->m->n_metrics), v->values[path].excl);
 }
 
 static void add_paths(struct finding *f, double *start_end)

@@ -16,6 +16,7 @@
 #include "record/settings.h"
 #include "record/stack.h"
 #include "record/thread.h"
+#include "record/usage.h"
 #include "record/waits/clib.h"
 #include "record/waits/waits.h"
 
@@ -418,6 +419,7 @@ void sp_process_stop(enum sp_raw_ended how)
 		sp_stack_clear(sp_self, sp_process_until(sp_self, now));
 	} else if (sp_self && sp_self->epoch == sp_epoch)
 		sp_stack_unmark(sp_self, now); /* a task's last step that is over */
+	sp_usage_end();
 	lock_without_ends();
 	/* other threads' frames stay open: their owners may be using them; the reader closes them at the end */
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {

@@ -172,7 +172,7 @@ static void read_column(const struct sp_cube *c, const struct sp_cube_metric *me
 	for (size_t i = l->values; i-- > 0;) {
 		size_t row = l->first_value + i;
 		uint32_t path = m->values[row].path, parent = m->paths[path].parent;
-		const uint64_t *all = m->row_metrics ? m->row_metrics + row * m->n_metrics : NULL;
+		const uint64_t *all = sp_metrics_at(m->row_metrics, row, m->n_metrics);
 		uint64_t value = metric->kinds ? sp_cube_waited(c, location, path, metric->kinds) : 0;
 		value += metric->column != SP_NONE ? all[metric->column] : 0;
 		value += metric->part != SP_NONE ? all[metric->part] : 0;

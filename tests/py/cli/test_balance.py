@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from commandline import run
+from spartito import _analyse
 from spartito.report.balance import Units
 from spartito.report.mpitable import Ranks
 
@@ -28,13 +29,23 @@ for n in (1, 2, 3):
 for pid in children: os.waitpid(pid, 0)
 """
 
+THREADS = """
+import threading
+def work(): return sum(range(1000))
+for _ in range(40):
+    t = threading.Thread(target=work)
+    t.start()
+    t.join()
+"""
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     path = tmp_path_factory.mktemp("made")
     (path / "program.py").write_text(PROGRAM)
     (path / "alone.py").write_text("pass\n")
-    for name in ("program", "alone"):
+    (path / "threads.py").write_text(THREADS)
+    for name in ("program", "alone", "threads"):
         command = [sys.executable, "-m", "spartito", "run", "-q", "-o", name, "--", sys.executable, name + ".py"]
         subprocess.run(command, cwd=path, check=True)
     return path
@@ -64,6 +75,17 @@ def test_balance_over_processes(spartito, made):
     assert rows["__main__:write"]["incl"]["max_unit"] == writes != 0
     idle = {row["name"]: row["idle"] for row in found["idle"]}
     assert idle["__main__:child"] == [work["incl"]["min_unit"]]
+
+
+def test_units_are_of_what_is_compared(made):
+    """With "auto" and one process, units are threads."""
+    model = _analyse.Model(str(made / "threads"))
+    threads = len(model.info()["locations"])
+    assert threads == 41
+    found = model.balance(over="auto", units=range(1, threads))
+    assert (found["over"], found["units"]) == ("threads", list(range(1, threads)))
+    with pytest.raises(ValueError, match="there is no unit 41; the last is 40"):
+        model.balance(over="auto", units=(threads,))
 
 
 def test_balance_as_tables(spartito, made):

@@ -218,6 +218,17 @@ def test_the_function_with_the_most_time(measured):
         assert hottest[test] == (max(functions, key=functions.get), pytest.approx(max(functions.values())))
 
 
+def test_findings_name_their_test(tmp_path):
+    (tmp_path / "test_calls.py").write_text(
+        "def small(x): return x + 1\n"
+        "def loop():\n    for i in range(2_000_000): small(i)\n"
+        "def test_calls(): loop()\n"
+    )
+    status, output = session(tmp_path, "--spartito")
+    assert status == 0
+    assert re.search("^finding in test_calls.py::test_calls: test_calls:small is small .*saves at most", output, re.MULTILINE)
+
+
 def test_each_test_is_a_region_with_its_phases(measured):
     model = Model(str(measured[0] / "run"))
     assert not model.info()["problems"]

@@ -2,6 +2,7 @@
 """Off-CPU time: running and waiting of each call path, compared with the threads' own processor clocks."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -65,6 +66,28 @@ def test_running_and_waiting(tmp_path, options):
         assert loc["running"] == pytest.approx(loc["cpu"], rel=0.1, abs=0.02)
     assert rows == {row["name"]: row for row in m.flat(sort="running")}
     assert [row["name"] for row in m.flat(sort="waiting", limit=2)][0] in ("__main__:nap", "threading:Condition.wait")
+
+
+KILLED = """
+import os, queue, signal, threading, time
+def spin():
+    while True: pass
+threading.Thread(target=queue.Queue().get, daemon=True).start()
+threading.Thread(target=spin, daemon=True).start()
+time.sleep(0.5)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_last_function_of_a_killed_process(tmp_path):
+    """Nobody reads the processor clocks of its threads: the names of the functions decide."""
+    (tmp_path / "program.py").write_text(KILLED)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / "run", tmp_path / "program.py"]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == -signal.SIGKILL
+    rows = {row["name"]: row for row in Model(str(tmp_path / "run")).flat()}
+    waits, spin = rows["threading:Condition.wait"], rows["__main__:spin"]
+    assert waits["waiting"] > 0.45 and waits["running"] < 0.05
+    assert spin["excl"] > 0.3 and spin["waiting"] == 0
 
 
 def test_a_pause_is_not_waiting(tmp_path):

@@ -3,6 +3,7 @@
 lowered, as the programs are short and the machine may be busy; what a topic finds does not depend on them."""
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import spartito
 from commandline import run
 from conftest import ROOT
 from spartito._analyse import Model
+from spartito.base.text import seconds as seconds_text
+from spartito.base.text import size
+from spartito.experiments import processtime
 from spartito.notebook.result import Result
 from spartito.report.findings import thresholds, topics
 
@@ -170,10 +174,37 @@ def tidy():
 build()
 tidy()
 """
+# a library with a pool of one thread, as that of BLAS: both the pool and the caller of compute() compute
+LIBRARY = """
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static double of_pool;
+void compute(double until)
+{
+    struct timespec t;
+    do clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); while (t.tv_sec + t.tv_nsec * 1e-9 < until);
+}
+static void *pool(void *arg) { compute(of_pool); for (;;) pause(); return arg; }
+void start(double until)
+{
+    pthread_t t;
+    of_pool = until;
+    pthread_create(&t, 0, pool, 0);
+}
+"""
+NATIVE = """
+import ctypes, os, sys
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+library = ctypes.CDLL("./library.so")
+library.start(ctypes.c_double(float(sys.argv[1])))
+def compute(until): library.compute(ctypes.c_double(until))
+for i in range(100): compute(i / 100)
+"""
 PROGRAMS = {
     "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
-    "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls",)), "child": (CHILD, ()),
-    "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
+    "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls", "--io")),
+    "child": (CHILD, ()), "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
     "garbage": (GARBAGE, ()), "exceptions": (EXCEPTIONS, ()),
 }  # fmt: skip
 
@@ -315,6 +346,27 @@ def test_pickling_for_another_process(found):
     (pickling,) = found("exchange")["serialization"]
     assert " in 20 calls" in pickling.title  # 10 by send(), 10 by recv(), and not the 10 by save()
     assert pickling.function in ("multiprocessing.reduction:ForkingPickler.dumps", "_pickle:<built-in method _pickle.loads>")
+    each = size(len(pickle.dumps([(i, str(i)) for i in range(20_000)])) + 4)  # and the length of the message
+    assert pickling.evidence[-1].endswith(f" sent in 10 messages: {each} each")
+
+
+def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
+    (tmp_path / "library.c").write_text(LIBRARY)
+    (tmp_path / "native.py").write_text(NATIVE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-pthread", "-o", "library.so", "library.c"], cwd=tmp_path, check=True)
+    for name, seconds in ("busy", "1"), ("idle", "0"):
+        done = run(spartito, "run", "-q", "-o", name, "native.py", seconds, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    (many,) = found("busy", model=Model(str(tmp_path / "busy")))["oversubscription"]
+    assert many.title == "1 process with compiled libraries computed in 2 threads on 1 processor"
+    # on a busy machine it loses the processor for so long that some of it counts as waiting
+    assert many.gain.amount > 0.02 and "the rest in 1 thread of compiled libraries" in many.evidence[0]
+    assert "oversubscription" not in found("idle", model=Model(str(tmp_path / "idle")))
+    info = run(spartito, "info", tmp_path / "busy").stdout
+    (cpu,) = [line for line in info.splitlines() if line.startswith("processor")]
+    (usage,) = processtime.usages(Model(str(tmp_path / "busy")).info())
+    assert usage.outside > 0.9 and usage.recorded > 0.8
+    assert cpu.endswith(f"{seconds_text(usage.recorded)} of it in recorded threads")
 
 
 def test_children_one_at_a_time(found):

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from spartito.base.text import name, plural, seconds, shortened
+from spartito.base.text import name, plural, seconds, shortened, size
 from spartito.experiments.naming import title as process_title
 from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run, place
+from spartito.report.iotable import WRITTEN
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ PICKLE = (
 )  # fmt: skip
 # modules that send objects to other processes; only what they serialize is for another process
 EXCHANGE = ("multiprocessing", "concurrent.futures.process", "loky", "joblib.externals.loky", "distributed")
+# functions that send a message to another process
+SENDS = ("multiprocessing.connection:Connection._send_bytes",)
 # functions that return when a child process has ended
 WAITING = (
     "subprocess:Popen.wait", "subprocess:Popen.communicate", "multiprocessing.process:BaseProcess.join",
@@ -41,6 +44,15 @@ def _exchanged(row: dict[str, Any]) -> bool:
     )  # fmt: skip
 
 
+def _sent(run: Run) -> list[str]:
+    """A sentence about the bytes that processes sent to each other, if file I/O was recorded."""
+    if WRITTEN not in run.metrics:
+        return []
+    rows = [row for row in run.paths if row["name"] in SENDS and row["metrics"][WRITTEN]["incl"]]
+    amount, calls = (sum(row["metrics"][WRITTEN]["incl"] for row in rows), sum(row["visits"] for row in rows))
+    return [f"{size(amount)} sent in {plural(calls, 'message')}: {size(amount // calls)} each"] if calls else []
+
+
 def serialization(run: Run) -> list[Finding]:
     """The time for pickling objects that processes exchange."""
     rows = run.outermost(_exchanged)
@@ -49,6 +61,7 @@ def serialization(run: Run) -> list[Finding]:
         return []
     rows.sort(key=lambda row: -float(row["incl"]))
     evidence = [f"{seconds(row['incl'])} in {plural(row['visits'], 'call')} of {shortened(row['stack'])}" for row in rows[:SHOWN]]
+    evidence += _sent(run)
     calls = plural(sum(row["visits"] for row in rows), "call")
     title = f"pickling objects for other processes took {seconds(gain.amount)} in {calls}"
     advice = (

@@ -25,6 +25,9 @@ IMBALANCE = 0.25  # (maximum / mean - 1): below, workers with equal work differ 
 MIN_WORKERS = 2  # that ran the call path
 WAITED = 0.1  # share of recorded waits in the time of a call path: with more, the time does not measure work
 
+# ---- oversubscription
+NATIVE_SHARE = 0.2  # of a process's processor time outside of Python's threads: start of the interpreter and idle pools take less
+
 # ---- file I/O
 IO_CALLS = 1_000  # reads or writes of one call path: fewer are the normal use of files
 IO_SMALL = 512  # bytes a call on average: a block of a disk, the least that hardware transfers

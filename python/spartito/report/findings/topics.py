@@ -32,6 +32,10 @@ def _topics(run: Run) -> list[Callable[[Run], list[Finding]]]:
         from spartito.report.findings import processes
 
         found += [processes.serialization, processes.children]
+    if "preempted" in run.metrics:
+        from spartito.report.findings import oversubscription
+
+        found.append(oversubscription.threads)
     if info["worlds"] and info["traced"]:
         from spartito.report.findings import mpi
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* META records about the whole process. */
+#ifndef SP_RECORD_USAGE_H
+#define SP_RECORD_USAGE_H
+
+/* user and system time since the process began, ns */
+#define SP_META_CPU_TIME "cpu_time"
+/* threads of the process at the end of the measurement, with those that Python did not start */
+#define SP_META_OS_THREADS "os_threads"
+/* processors on which the process may run */
+#define SP_META_CPUS "cpus"
+
+/* Defines them at the end of a measurement; what the system does not tell is left out. errno changes. */
+void sp_usage_end(void);
+
+#endif
