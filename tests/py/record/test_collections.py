@@ -88,7 +88,8 @@ def by_function(model, process):
 def test_numbers_are_those_of_a_callback(spartito, tmp_path, hook):
     model, out = measured(spartito, tmp_path, PROGRAM, "--hook", hook, arguments=[tmp_path / "child.json"])
     theirs = json.loads(out)
-    assert theirs["build 1"][0] == 6 and theirs["automatic 0"][0] > 0 and theirs["build 0"][1] >= 3  # n = 0, 1, 2; older Pythons count dictionaries, too
+    assert theirs["build 1"][0] == 6 and theirs["automatic 0"][0] > 0
+    assert theirs["build 0"][1] >= 3  # 1 + 2 rings; before 3.11 their dictionaries count, too
     assert by_function(model, 0) == theirs
     assert by_function(model, 1) == json.loads((tmp_path / "child.json").read_text())
     tallies = model.tallies()
