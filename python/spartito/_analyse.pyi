@@ -115,7 +115,10 @@ class Model:
 
         dict(dir, begin, end (both s since 1970), traced, regions (number of those with a call path or lines), paths, events, bytes,
         problems (sentences about damage; reading the trace may add some), processes, locations, metrics, counters (names of the
-        program's own counters), worlds (size of each MPI_COMM_WORLD), children).
+        program's own counters), worlds (size of each MPI_COMM_WORLD), children, collections, exceptions).
+        collections: a dict for each generation that the garbage collector collected: dict(generation (the oldest of those collected
+        together), count, time (s), objects (unreachable ones that were found)), summed over all threads. exceptions: number of
+        calls of Python functions that an exception ended.
         processes: dict(file, host, command, role ("" if no rule applies), name (that multiprocessing or xdist gave it), label (role and
         name), helper (an idle helper, such as a resource tracker), pid, ppid, parent, rank, world (index in worlds; rank and world are None without MPI),
         end ('normal', 'stopped', 'abrupt', 'exited', 'exec' or 'running'), status, signal, ended_by (the process of the program
@@ -200,6 +203,16 @@ class Model:
         class); peak, peak_bytes (allocated at the peak of the process); high (maximum bytes of this site); grown (number of 20 ms
         slices in which high grew); first, last (time of the first and last growth of high); left, left_bytes; kept ('nothing',
         'cache': left, but it stopped growing early, 'growing': it grew until the end)."""
+
+    def tallies(self) -> dict[str, Any]:
+        """How often something rare happened at each call path: dict(rows, stacks {path: [names of regions]}).
+
+        A row, in the order of location and path: path, location, what, generation, count, time, objects; name, file, line of the
+        path's function. what is 'collection', a garbage collection that began while this function was the innermost one (path 0,
+        with the name "": outside of all recorded functions): generation (the oldest of those collected together), time (s; with the
+        finalizers that it ran), objects (unreachable ones that were found). Or what is 'exception', a call of this function that an
+        exception ended: generation, time and objects are 0. StopIteration, StopAsyncIteration and GeneratorExit are not counted,
+        except for the first two with --hook setprofile, which counts no generators, and nothing on Python 3.12."""
 
     def tasks(self, *, limit: int = 0) -> dict[str, Any]:
         """Tasks of asyncio, trio and the like. limit: maximum number of groups, and of tasks.

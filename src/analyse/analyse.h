@@ -86,6 +86,10 @@ int sp_put_key(struct sp_state *st, PyObject *dict, enum sp_key key, PyObject *v
 int sp_put_metrics(struct sp_state *st, PyObject *row, const struct sp_model *m, const struct sp_sum *sums);
 int sp_put_parameters(struct sp_state *st, PyObject *row, const struct sp_model *m, uint32_t value);
 PyObject *sp_metric_list(const struct sp_model *m);
+/* A list with the sums of the garbage collections of each generation. */
+PyObject *sp_tally_collections(const struct sp_model *m);
+/* The number of calls that exceptions ended. */
+PyObject *sp_tally_exceptions(const struct sp_model *m);
 /* A list of the names of a path's regions, outermost first. */
 PyObject *sp_path_names(const struct sp_model *m, uint32_t path);
 /* Stores these names in a dictionary under the path's number, unless it contains them. Returns 0, or -1 with an
@@ -117,6 +121,7 @@ PyObject *sp_model_callers(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_io(PyObject *self, PyObject *unused);
 PyObject *sp_model_memory(PyObject *self, PyObject *none);
 PyObject *sp_model_locks(PyObject *o, PyObject *none);
+PyObject *sp_model_tallies(PyObject *self, PyObject *none);
 PyObject *sp_model_tasks(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_lines(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *sp_model_balance(PyObject *self, PyObject *args, PyObject *kwargs);

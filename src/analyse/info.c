@@ -249,13 +249,14 @@ static PyObject *info(const struct sp_model *m, struct sp_view_kept *kept)
 
 	if (processes && children && locations && problems &&
 	    fill_lists(m, processes, children, locations, problems) == 0 && add_kept(problems, kept) == 0)
-		d = Py_BuildValue(
-		    "{sN sd sd sN sn sn sK sK sO sO sO sO sN sN sN}", "dir",
-		    PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin", (double)m->begin_ns * S,
-		    "end", (double)m->end_ns * S, "traced", PyBool_FromLong(m->traced), "regions", count_regions(m),
-		    "paths", (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
-		    "problems", problems, "processes", processes, "children", children, "locations", locations,
-		    "metrics", sp_metric_list(m), "worlds", worlds(m), "counters", counters(m));
+		d = Py_BuildValue("{sN sd sd sN sn sn sK sK sO sO sO sO sN sN sN sN sN}", "dir",
+		                  PyUnicode_DecodeFSDefaultAndSize(m->dir.p, (Py_ssize_t)m->dir.n), "begin",
+		                  (double)m->begin_ns * S, "end", (double)m->end_ns * S, "traced",
+		                  PyBool_FromLong(m->traced), "regions", count_regions(m), "paths",
+		                  (Py_ssize_t)m->n_paths - 1, "events", count_events(m), "bytes", bytes_on_disk(m),
+		                  "problems", problems, "processes", processes, "children", children, "locations",
+		                  locations, "metrics", sp_metric_list(m), "worlds", worlds(m), "counters", counters(m),
+		                  "collections", sp_tally_collections(m), "exceptions", sp_tally_exceptions(m));
 	Py_XDECREF(processes);
 	Py_XDECREF(children);
 	Py_XDECREF(locations);

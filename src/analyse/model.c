@@ -165,6 +165,7 @@ static PyMethodDef model_methods[] = {
      "The callers and callees of the regions that match."},
     {"io", sp_model_io, METH_NOARGS, "What the trace says about each file."},
     {"memory", sp_model_memory, METH_NOARGS, "What was allocated where, what is left of it, and the heap over time."},
+    {"tallies", sp_model_tallies, METH_NOARGS, "How often something rare happened at each call path."},
     {"tasks", (PyCFunction)(void (*)(void))sp_model_tasks, METH_VARARGS | METH_KEYWORDS,
      "Tasks of asyncio and the like: by their coroutine, and those that waited longest."},
     {"lines", (PyCFunction)(void (*)(void))sp_model_lines, METH_VARARGS | METH_KEYWORDS,

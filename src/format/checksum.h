@@ -78,6 +78,8 @@ static inline uint64_t sp_raw_unit(uint32_t type)
 		return sizeof(struct sp_raw_object);
 	case SP_RAW_OFF_CPU:
 		return sizeof(struct sp_raw_off_cpu);
+	case SP_RAW_TALLIES:
+		return sizeof(struct sp_raw_tally);
 	default:
 		return 0;
 	}

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/tallies.h"
 #include "format/waits.h"
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     7u
+#define SP_RAW_VERSION     8u
 #define SP_RAW_SUMS        6u /* the first version with checksums */
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
@@ -105,6 +106,7 @@ enum sp_raw_chunk_type {
 	SP_RAW_WAITS = 13,
 	SP_RAW_OBJECTS = 14,
 	SP_RAW_OFF_CPU = 15,
+	SP_RAW_TALLIES = 16,
 	SP_RAW_CHUNK_TYPES
 };
 

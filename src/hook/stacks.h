@@ -68,6 +68,10 @@ static inline struct sp_thread *sp_hook_leaver(uint64_t *now)
 	return sp_hook_leaver_slow(now);
 }
 
+/* An exception ends the call with this key: counts it, before its leave. The normal ends of iterators and generators,
+ * StopIteration, StopAsyncIteration and GeneratorExit, are not counted. type: of the exception; NULL: unknown. */
+void sp_hook_unwinds(uint64_t key, const PyTypeObject *type);
+
 /* All cases of an enter that the hot path does not handle: unknown code, new thread, watched, filtered. Returns the
  * thread if the enter is to be recorded, with the slot decided. Keeps exception and errno. */
 struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot);

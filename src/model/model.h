@@ -30,6 +30,7 @@ struct sp_process;
 struct sp_region;
 struct sp_row;
 struct sp_site;
+struct sp_tally;
 struct sp_value;
 struct sp_win;
 struct sp_world;
@@ -85,6 +86,8 @@ struct sp_model {
 	struct sp_handed handed; /* sum over all processes */
 	struct sp_line *lines;   /* sorted by location, region, line; no duplicates */
 	size_t n_lines;
+	struct sp_tally *tallies; /* sorted by location, path, kind, generation; no duplicates */
+	size_t n_tallies;
 	struct sp_site *sites; /* NULL: no sites, or the model is from the merged file, which does not contain them */
 	size_t n_sites;
 	struct sp_heap *heaps; /* one for each process; NULL in the same cases as sites */

@@ -95,17 +95,14 @@ static uint64_t in_use(struct compressing *z, const struct sp_raw_part *p)
 	case SP_RAW_EVENTSZ:
 		return p->used;
 	case SP_RAW_NODES:
-		return p->used * sizeof(struct sp_raw_node);
 	case SP_RAW_LINES:
-		return p->used * sizeof(struct sp_raw_line);
+	case SP_RAW_SERIES:
+	case SP_RAW_OFF_CPU:
+	case SP_RAW_TALLIES:
+	case SP_RAW_LINE_STACK:
+		return p->used * sp_raw_unit(p->type);
 	case SP_RAW_SITES:
 		return p->used * sp_raw_site_bytes(z->raw->header.version);
-	case SP_RAW_SERIES:
-		return p->used * sizeof(struct sp_raw_point);
-	case SP_RAW_OFF_CPU:
-		return p->used * sizeof(struct sp_raw_off_cpu);
-	case SP_RAW_LINE_STACK:
-		return p->used * sizeof(struct sp_raw_line_frame);
 	case SP_RAW_LOCATION:
 		return all < sizeof(struct sp_raw_location) ? all : sizeof(struct sp_raw_location);
 	case SP_RAW_STACK:

@@ -309,6 +309,7 @@ static void add_thread(struct sp_raw_file *f, size_t first, size_t end)
 		      : f->parts[i].type == SP_RAW_SITES   ? &t->sites
 		      : f->parts[i].type == SP_RAW_WAITS   ? &t->waits
 		      : f->parts[i].type == SP_RAW_OFF_CPU ? &t->off_cpu
+		      : f->parts[i].type == SP_RAW_TALLIES ? &t->tallies
 		                                           : NULL;
 		if (f->parts[i].type == SP_RAW_LOCATION)
 			state = &f->parts[i];

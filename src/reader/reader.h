@@ -42,6 +42,7 @@ struct sp_raw_thread {
 	struct sp_raw_run sites;
 	struct sp_raw_run waits;
 	struct sp_raw_run off_cpu;
+	struct sp_raw_run tallies;
 	const struct sp_raw_part *stack;      /* NULL: lost */
 	const struct sp_raw_part *line_stack; /* NULL: no line stack */
 	uint64_t state_offset;                /* offset of the state in the file; 0: lost */

@@ -31,6 +31,8 @@ static inline uint64_t sp_stack_key(const struct sp_raw_frame *f)
 {
 	return f->flags ? ~f->key : f->key;
 }
+/* Returns the innermost open frame whose leave will pass this key; NULL: none, or there was no space for it. */
+struct sp_raw_frame *sp_stack_find(const struct sp_thread *t, uint64_t key);
 /* Counts a leave without an enter. Nothing is counted without the setting open_frames, because calls that were open at
  * the start end without an enter, nor with scorep or omnitrace, where functions are enabled while calls are open.
  * Score-P's bindings have a separate region for unmatched user regions. */

@@ -40,6 +40,13 @@ struct sp_waiting_table {
 	uint32_t size, n;
 };
 
+/* Rows of one type of chunks, found by a node and a number (rows.h). All 0: no rows. */
+struct sp_node_rows {
+	struct sp_raw_chunk *chunk;  /* the newest one */
+	struct sp_node_entry *table; /* owned; open-addressed */
+	uint32_t mask, n;
+};
+
 /* One recorded thread: its location in the file and the recorder's private data. */
 struct sp_thread {
 	struct sp_raw_location loc;             /* the part that readers see; must be first */
@@ -88,7 +95,8 @@ struct sp_thread {
 	struct sp_c_cache {
 		const void *def, *name, *owner;
 		uint64_t region;
-	} c_cache[SP_C_CACHE]; /* hook/naming/names.c: C functions called last */
+	} c_cache[SP_C_CACHE];       /* hook/naming/names.c: C functions called last */
+	struct sp_node_rows tallies; /* tally.h */
 };
 _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_chunk), "a thread fits into its page");
 

@@ -15,6 +15,7 @@
 #include "model/process.h"
 #include "model/region.h"
 #include "model/str.h"
+#include "model/tally.h"
 #include "scratch.h"
 
 /* ---- ranks that are threads ---- */
@@ -251,6 +252,20 @@ static void compare_problems(const struct sp_model *a, const struct sp_model *b)
 		CHECK(same_text(&a->problems[i].text, &b->problems[i].text));
 }
 
+static void compare_tallies(const struct sp_model *a, const struct sp_model *b)
+{
+	size_t i;
+
+	MUST(a->n_tallies == b->n_tallies);
+	for (i = 0; i < a->n_tallies; i++) {
+		const struct sp_tally *p = &a->tallies[i], *q = &b->tallies[i];
+
+		CHECK(p->location == q->location && p->path == q->path && p->kind == q->kind &&
+		      p->generation == q->generation && p->count == q->count && p->ns == q->ns &&
+		      p->objects == q->objects);
+	}
+}
+
 void merging_compare(const char *dir)
 {
 	struct sp_model *a = scratch_load(dir, SP_MODEL_RAW), *b = scratch_load(dir, 0);
@@ -262,6 +277,7 @@ void merging_compare(const char *dir)
 	compare_problems(a, b);
 	merging_compare_definitions(a, b);
 	compare_mpi(a, b);
+	compare_tallies(a, b);
 	merging_compare_places(a, b);
 	compare_problems(a, b); /* including those of the traces */
 	sp_model_free(a);

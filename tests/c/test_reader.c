@@ -243,6 +243,7 @@ int main(void)
 	test_old("v1-trace.raw", 2 * (15 * 6 + 12 + 1 + 4));
 	test_old("v3-mpi-2.raw", 55);
 	test_old("v4-profile.raw", 0);
+	test_old("v7-rare.raw", 0);
 	test_whole();
 	test_refused();
 	test_truncated();

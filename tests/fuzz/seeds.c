@@ -101,6 +101,8 @@ int main(int argc, char **argv)
 	}
 	snprintf(path, sizeof(path), "%s/memory.raw", argv[1]);
 	rg_write(rg_memory(), path, SP_RAW_ENDED_NORMAL, 5000);
+	snprintf(path, sizeof(path), "%s/rare.raw", argv[1]);
+	rg_write(rg_rare(), path, SP_RAW_ENDED_NORMAL, 5000);
 	snprintf(path, sizeof(path), "%s/samples.raw", argv[1]);
 	rg_write(rg_samples(), path, SP_RAW_ENDED_NORMAL, 5000);
 	snprintf(path, sizeof(path), "%s/joined", argv[1]);

@@ -46,6 +46,16 @@ def _worlds(info: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _collections(info: dict[str, Any]) -> list[tuple[str, str]]:
+    """A row for the garbage collections, if there were any."""
+    rows = info["collections"]
+    if not rows:
+        return []
+    number, time = sum(row["count"] for row in rows), sum(row["time"] for row in rows)
+    each = ", ".join(f"{count(row['count'])} of generation {row['generation']}" for row in rows)
+    return [("garbage", f"{plural(number, 'collection')} ({each}) in {seconds(time)}")]
+
+
 # parts of an experiment by the name of their file or directory; other files are small
 PARTS = {"raw": "raw files", "merged": "merged file", "lod": "level-of-detail index", "source": "source files"}
 
@@ -93,6 +103,8 @@ def _head(out: Output, directory: str, info: dict[str, Any], known: dict[str, An
         ("functions", count(info["regions"])),
         ("call paths", count(info["paths"])),
         ("events", count(info["events"])),
+        *_collections(info),
+        *([("exceptions", f"ended {plural(info['exceptions'], 'call')}")] if info["exceptions"] else []),
         ("size", _size(info)),
     ]
     if used := processtime.text(info):

@@ -4,6 +4,7 @@
 #include "hook/attach.h"
 #include "hook/calibrate.h"
 #include "hook/children.h"
+#include "hook/collections.h"
 #include "hook/command.h"
 #include "hook/control.h"
 #include "hook/greenlet.h"
@@ -320,8 +321,10 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		PyErr_Clear();
 	sp_interpose_start((const void *)PyEval_SaveThread);
 	sp_waits_start();
+	sp_collections_start();
 	if ((!watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
 		return 0;
+	sp_collections_stop();
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	return -1;
 }
@@ -339,6 +342,7 @@ int sp_control_stop(void)
 	sp_hook_heap_stop();
 	sp_lines_remove();
 	sp_waits_stop();
+	sp_collections_stop();
 	sp_hook_used = NULL;
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
 	return 0;
@@ -525,6 +529,7 @@ static bool boot_again(const char *dir)
 		if (!sp_process.instrumented)
 			sp_hook_off();
 		sp_control_beneath(sp_lines_install);
+		sp_collections_start();
 		if (sp_self)
 			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;

@@ -12,6 +12,7 @@
 #include "record/heap/recorder.h"
 #include "record/process.h"
 #include "record/stack.h"
+#include "record/tally.h"
 #include "record/thread.h"
 
 #include <errno.h>
@@ -230,6 +231,17 @@ SP_COLD struct sp_thread *sp_hook_leaver_slow(uint64_t *now)
 	*now = sp_ticks();
 	errno = error;
 	return t;
+}
+
+void sp_hook_unwinds(uint64_t key, const PyTypeObject *type)
+{
+	const PyObject *o = (const PyObject *)type;
+	if (o && (o == PyExc_StopIteration || o == PyExc_StopAsyncIteration || o == PyExc_GeneratorExit))
+		return;
+	uint64_t now = sp_ticks();
+	struct sp_thread *t = sp_hook_leaver(&now);
+	if (t && sp_recording)
+		sp_tally_exception(t, key);
 }
 
 /* While functions are not recorded, their ends are not seen: before a user region begins, frames that have ended are

@@ -87,6 +87,8 @@ static PyObject *eval_generator(PyThreadState *ts, sp_frame *f, int throwing, st
 	bool suspended = result && is_suspended(f);
 	if (SP_UNLIKELY(!result && sp_self && sp_self->task))
 		sp_hook_task_raises(sp_self, (uint64_t)code | TAG, (PyTypeObject *)PyErr_Occurred());
+	if (SP_UNLIKELY(!result))
+		sp_hook_unwinds((uint64_t)code | TAG, (PyTypeObject *)PyErr_Occurred());
 	leave(code, suspended ? SP_RAW_SUSPEND : SP_RAW_LEAVE, suspended ? f : NULL, result);
 	return result;
 }
@@ -121,6 +123,8 @@ static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)
 		return eval_generator(ts, f, throwing, t, slot);
 	sp_enter(t, (uint32_t)(slot >> SP_SLOT_ID), (uint64_t)code | TAG, sp_ticks(), SP_RAW_ENTER);
 	PyObject *result = before(ts, f, throwing);
+	if (SP_UNLIKELY(!result))
+		sp_hook_unwinds((uint64_t)code | TAG, (PyTypeObject *)PyErr_Occurred());
 	leave(code, SP_RAW_LEAVE, NULL, NULL);
 	return result;
 }

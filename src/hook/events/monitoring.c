@@ -110,6 +110,7 @@ SP_CALLBACK(on_unwind)
 	SP_UNUSED;
 	if (SP_UNLIKELY(sp_self && sp_self->task))
 		sp_hook_task_raises(sp_self, (uint64_t)args[0], Py_TYPE(args[2]));
+	sp_hook_unwinds((uint64_t)args[0], Py_TYPE(args[2]));
 	return leave(self, args, SP_RAW_LEAVE, false);
 }
 

@@ -226,6 +226,9 @@ static void on_return(PyFrameObject *f, PyObject *result)
 		sp_hook_suspends(t, (uint64_t)code, NULL, result, now);
 	else if (SP_UNLIKELY(t->task != NULL) && raises(code, f, result))
 		sp_hook_task_raises(t, (uint64_t)code, NULL); /* the exception's type is unknown here */
+	/* the type is unknown: a generator may have been closed. 3.12 does not pass NULL: there nothing is counted. */
+	if (SP_UNLIKELY(!result) && !(slot & SP_SLOT_GENERATOR))
+		sp_hook_unwinds((uint64_t)code, NULL);
 	top = (const struct sp_raw_frame *)t->loc.top;
 	if (SP_UNLIKELY(slot & SP_SLOT_GENERATOR && !result && !sp_stack_special(top) &&
 	                sp_stack_key(top) == (uint64_t)code && last_instruction(f) < 0)) {

@@ -12,6 +12,7 @@
 #include "model/memory.h"
 #include "model/process.h"
 #include "model/str.h"
+#include "model/tally.h"
 #include "model/task.h"
 #include "reader/reader.h"
 
@@ -87,6 +88,12 @@ struct sp_line_defs {
 	size_t n;
 };
 
+/* Tallies of one process: `location` is the index among its locations, times are ticks, `path` is as the rows'. */
+struct sp_tally_defs {
+	struct sp_tally *p; /* in the model's arena; NULL: none */
+	size_t n;
+};
+
 /* The metrics of off-CPU time; gap 0: not measured. */
 struct sp_off_cpu_metrics {
 	uint32_t waiting, preempted;
@@ -137,6 +144,7 @@ struct sp_loading {
 	struct sp_line_defs lines;
 	struct sp_site_defs sites;
 	struct sp_off_cpu_metrics off_cpu;
+	struct sp_tally_defs tallies;
 	struct sp_lock_defs locks;
 	/* ns; sort key among the processes: all processes of one MPI_COMM_WORLD have the key of the first one */
 	uint64_t place;

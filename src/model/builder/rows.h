@@ -30,6 +30,9 @@ int sp_build_open_waits(const struct sp_builder *b, const struct sp_loading *l, 
 int sp_build_off_cpu_metrics(struct sp_builder *b, struct sp_loading *l);
 int sp_build_off_cpu(const struct sp_builder *b, const struct sp_loading *l, struct sp_raw_thread *t, uint64_t end,
                      sp_node_row_fn *row, void *arg, double *cpu);
+/* tally.c: reads the tallies of a thread. end: end of the thread, ticks. Returns 0, or -1: no memory. */
+int sp_build_tally_rows(const struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, uint64_t end,
+                        sp_node_row_fn *row, void *arg);
 /* memory.c. sp_build_sites() reads the allocation sites of a thread and adds their columns to the rows.
  * sp_build_memory() builds the heaps after the processes are sorted. Return 0, or -1: no memory. */
 int sp_build_sites(struct sp_builder *b, struct sp_loading *l, const struct sp_raw_thread *t, sp_node_row_fn *row,

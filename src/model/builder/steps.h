@@ -100,6 +100,9 @@ void sp_build_task_regions(struct sp_model *m, void (*visit)(void *arg, uint32_t
 int sp_build_line_process(struct sp_builder *b, struct sp_loading *l);
 int sp_build_lines(struct sp_builder *b, struct sp_err *e);
 
+/* tally.c: collects the tallies of all processes, after these are sorted. */
+int sp_build_tallies(struct sp_builder *b, struct sp_err *e);
+
 /* role.c: finds the roles of a process and of its threads by their call paths, names and command line. -1: no memory.
  */
 int sp_build_roles(struct sp_builder *b, struct sp_loading *l);

@@ -241,7 +241,7 @@ int sp_builder_finish(struct sp_builder *b, const struct sp_listing *list, struc
 {
 	if (check_any(b, list, e) || sp_build_fold(b, e) || sp_build_order(b, e) || sp_build_children(b, e) ||
 	    sp_build_mpi(b, e) || sp_build_io_handles(b, e) || sp_build_tasks(b, e) || sp_build_lines(b, e) ||
-	    sp_build_memory(b, e) || sp_build_locks(b, e) || sp_build_drop_unused(b, e))
+	    sp_build_tallies(b, e) || sp_build_memory(b, e) || sp_build_locks(b, e) || sp_build_drop_unused(b, e))
 		return -1;
 	return sp_builder_strings(b, e);
 }

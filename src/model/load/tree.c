@@ -480,7 +480,8 @@ static int add_calls(struct adding *a, struct sp_location *out)
 	if (reserve_nodes(a) || hash_paths(a->b) || (a->l->source->regions_repeat && repeats(a)) || add_nodes(a) ||
 	    close_frames(a) || sp_build_sites(a->b, a->l, a->t, node_row, a) ||
 	    sp_build_open_waits(a->b, a->l, a->t, a->end, node_row, a) ||
-	    sp_build_off_cpu(a->b, a->l, a->t, a->end, node_row, a, &out->cpu) || name_open(a, &out->open))
+	    sp_build_off_cpu(a->b, a->l, a->t, a->end, node_row, a, &out->cpu) ||
+	    sp_build_tally_rows(a->b, a->l, a->t, a->end, node_row, a) || name_open(a, &out->open))
 		return -1;
 	report_losses(a);
 	return 0;

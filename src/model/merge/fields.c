@@ -11,6 +11,7 @@
 #include "model/process.h"
 #include "model/region.h"
 #include "model/str.h"
+#include "model/tally.h"
 
 #include <string.h>
 
@@ -346,6 +347,34 @@ void sp_fields_lines(struct sp_pack *k, struct sp_model *m)
 void sp_fields_process_lines(struct sp_pack *k, const struct sp_model *m, struct sp_line_defs *d, size_t locations)
 {
 	lines(k, &d->p, &d->n, m->n_regions, locations);
+}
+
+static void tallies(struct sp_pack *k, struct sp_tally **p, size_t *n, size_t paths, size_t locations)
+{
+	size_t i;
+
+	LIST(k, *p, *n);
+	for (i = 0; i < *n && !k->failed; i++) {
+		struct sp_tally *v = &(*p)[i];
+
+		sp_pack_index(k, &v->location, locations);
+		sp_pack_index(k, &v->path, paths);
+		sp_pack_index(k, &v->generation, SP_TALLY_OLDEST + 1);
+		sp_pack_byte(k, &v->kind, SP_TALLY_KINDS);
+		sp_pack_number(k, v->count);
+		sp_pack_number(k, v->ns);
+		sp_pack_number(k, v->objects);
+	}
+}
+
+void sp_fields_tallies(struct sp_pack *k, struct sp_model *m)
+{
+	tallies(k, &m->tallies, &m->n_tallies, m->n_paths, m->n_locations);
+}
+
+void sp_fields_process_tallies(struct sp_pack *k, const struct sp_model *m, struct sp_tally_defs *d, size_t locations)
+{
+	tallies(k, &d->p, &d->n, m->n_paths, locations);
 }
 
 void sp_fields_problems(struct sp_pack *k, struct sp_model *m)

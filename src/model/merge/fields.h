@@ -29,6 +29,9 @@ void sp_fields_source_tasks(struct sp_pack *k, struct sp_source *s, size_t tasks
 void sp_fields_lines(struct sp_pack *k, struct sp_model *m);
 /* The lines of one process, before sp_build_lines(). */
 void sp_fields_process_lines(struct sp_pack *k, const struct sp_model *m, struct sp_line_defs *d, size_t locations);
+void sp_fields_tallies(struct sp_pack *k, struct sp_model *m);
+/* The tallies of one process, before sp_build_tallies(); m has the paths. */
+void sp_fields_process_tallies(struct sp_pack *k, const struct sp_model *m, struct sp_tally_defs *d, size_t locations);
 void sp_fields_locks(struct sp_pack *k, struct sp_model *m);
 /* The locks and waits of one process, before sp_build_locks(). */
 void sp_fields_process_locks(struct sp_pack *k, const struct sp_model *m, struct sp_lock_defs *d, size_t locations);

@@ -152,6 +152,7 @@ static void pack_model(struct sp_pack *k, struct sp_model *m, const uint64_t **h
 	sp_fields_communicators(k, m);
 	sp_fields_tasks(k, m);
 	sp_fields_lines(k, m);
+	sp_fields_tallies(k, m);
 	sp_fields_locks(k, m);
 	pack_sources(k, m);
 	sp_fields_problems(k, m);

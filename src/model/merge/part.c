@@ -191,6 +191,7 @@ void sp_part_write(struct sp_pack *k, struct sp_builder *b, uint32_t locations)
 		pack_loading(k, &b->loading[i]);
 		sp_fields_process_tasks(k, m, &b->loading[i].tasks);
 		sp_fields_process_lines(k, m, &b->loading[i].lines, b->loading[i].process.locations);
+		sp_fields_process_tallies(k, m, &b->loading[i].tallies, b->loading[i].process.locations);
 		sp_fields_process_locks(k, m, &b->loading[i].locks, b->loading[i].process.locations);
 		pack_source(k, m, &b->loading[i], b->loading[i].source);
 	}
@@ -396,6 +397,7 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	pack_loading(k, l);
 	sp_fields_process_tasks(k, &p->m, &l->tasks);
 	sp_fields_process_lines(k, &p->m, &l->lines, l->process.locations);
+	sp_fields_process_tallies(k, &p->m, &l->tallies, l->process.locations);
 	sp_fields_process_locks(k, &p->m, &l->locks, l->process.locations);
 	k->arena = arena;
 	k->copy = false;
@@ -414,6 +416,8 @@ static int add_process(struct sp_pack *k, struct sp_builder *b, struct part *p, 
 	move_tasks(&l->tasks, p);
 	for (i = 0; i < l->lines.n; i++)
 		l->lines.p[i].region = p->regions[l->lines.p[i].region];
+	for (i = 0; i < l->tallies.n; i++)
+		l->tallies.p[i].path = ids->paths[l->tallies.p[i].path];
 	sp_lock_def_regions(&l->locks, move_region, p);
 	move_lock_strings(&l->locks, p);
 	return move_source(b, s, p, ids);

@@ -10,6 +10,7 @@
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/stack.h"
+#include "record/tally.h"
 #include "record/thread.h"
 #include "record/waits/waits.h"
 
@@ -34,6 +35,7 @@ static void thread_free(struct sp_thread *t)
 	sp_heap_thread_free(t);
 	sp_waits_free(t, false);
 	sp_off_cpu_free(t, false);
+	sp_tally_free(t, false);
 }
 
 static void retired_free(struct sp_retired *past)

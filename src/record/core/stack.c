@@ -417,6 +417,16 @@ void sp_enter_slow(struct sp_thread *t, uint32_t region, uint64_t key, uint64_t 
 	errno = error;
 }
 
+struct sp_raw_frame *sp_stack_find(const struct sp_thread *t, uint64_t key)
+{
+	struct sp_raw_frame *f = top_of(t);
+	if (f == real_end(t))
+		return NULL;
+	while (!is_root(t, f) && sp_stack_key(f) != key)
+		f--;
+	return is_root(t, f) ? NULL : f;
+}
+
 /* A leave whose key is not on top. If the frame is open further out, the frames above it ended unseen and are left
  * with it. Otherwise the frame began before recording or was filtered. */
 bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kind)
@@ -430,9 +440,8 @@ bool sp_leave_slow(struct sp_thread *t, uint64_t key, uint64_t now, unsigned kin
 		leave_lost(t, key);
 		return true;
 	}
-	while (!is_root(t, f) && sp_stack_key(f) != key)
-		f--;
-	if (is_root(t, f))
+	f = sp_stack_find(t, key);
+	if (!f)
 		return false;
 	while (top_of(t) > f) {
 		sp_stack_unmark(t, now);

@@ -13,6 +13,7 @@
 #include "record/process.h"
 #include "record/retired.h"
 #include "record/stack.h"
+#include "record/tally.h"
 #include "record/thread.h"
 #include "record/trace.h"
 #include "record/waits/waits.h"
@@ -62,6 +63,7 @@ static void give_back(struct sp_thread *t)
 	sp_heap_thread_free(t);
 	sp_waits_free(t, true);
 	sp_off_cpu_free(t, true);
+	sp_tally_free(t, true);
 	unlink_thread(t);
 	if (t->ev_chunk)
 		sp_buffer_done(t->ev_chunk);
@@ -288,6 +290,7 @@ void sp_thread_restart(struct sp_thread *t)
 	sp_lines_restart(t);
 	sp_waits_restart(t);
 	sp_off_cpu_restart(t);
+	sp_tally_restart(t);
 	if (sp_thread_nodes_init(t)) {
 		/* the thread cannot be recorded: its stack stays empty */
 		t->stack_end = NULL;

@@ -5,6 +5,7 @@
 #include "record/definitions.h"
 #include "record/hot.h"
 #include "record/process.h"
+#include "record/rows.h"
 #include "record/thread.h"
 #include "record/trace.h"
 #include "record/waits/private.h"
@@ -12,9 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { FIRST_BYTES = SP_RAW_PAGE, MAX_BYTES = 256 << 10, MAX_OBJECTS = 50000 };
+enum { MAX_OBJECTS = 50000 };
 
 /* The objects in the current file, under the process lock. A chunk's `base` is its first id minus 1. */
 static struct {
@@ -29,42 +29,6 @@ void sp_objects_forget(void)
 {
 	free(objects.chunks);
 	memset(&objects, 0, sizeof objects);
-}
-
-static bool is_allowed(uint64_t bytes)
-{
-	if (sp_process.mapped + bytes <= sp_process.settings.trace_memory)
-		return true;
-	sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
-	return false;
-}
-
-/* Returns a chunk to use after `old`, twice as large; NULL if there is no space (counted). Needs the process lock. */
-static struct sp_raw_chunk *next_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
-                                       const struct sp_raw_chunk *old)
-{
-	uint64_t bytes = old ? old->bytes * 2 : FIRST_BYTES;
-	if (bytes > MAX_BYTES)
-		bytes = MAX_BYTES;
-	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes) : NULL;
-}
-
-void *sp_waits_row(struct sp_thread *t, enum sp_raw_chunk_type type, size_t bytes, struct sp_raw_chunk **newest)
-{
-	struct sp_raw_chunk *old = *newest, *c = old;
-	if (!c || (c->used + 1) * bytes > c->bytes - sizeof *c) {
-		if (sp_process.pid != getpid())
-			return NULL;
-		pthread_mutex_lock(&sp_process.lock);
-		c = next_chunk(type, t, old);
-		pthread_mutex_unlock(&sp_process.lock);
-		if (!c)
-			return NULL;
-		c->seq = old ? old->seq + 1 : 0;
-		c->reserved[0] = (uint64_t)old;
-		*newest = c;
-	}
-	return (char *)(c + 1) + c->used * bytes;
 }
 
 struct sp_raw_object *sp_object_of(uint32_t id)
@@ -85,7 +49,7 @@ static struct sp_raw_chunk *objects_chunk(void)
 	if (!more)
 		return NULL;
 	objects.chunks = more;
-	c = next_chunk(SP_RAW_OBJECTS, NULL, c);
+	c = sp_rows_chunk(SP_RAW_OBJECTS, NULL, c);
 	if (c) {
 		c->seq = (uint32_t)objects.n_chunks;
 		c->base = objects.n;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/off_cpu.h"
-#include "record/buffer.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/process.h"
+#include "record/rows.h"
 #include "record/stack.h"
-#include "record/waits/private.h"
 #include "record/waits/waits.h"
 
 #include <errno.h>
@@ -20,12 +19,6 @@ enum { GAP_NS = 40000, GAP_TSC = 100000 };
 /* A thread that lost its processor gets one again after some time slices of others, of a few milliseconds each. */
 enum { SLICE_NS = 10000000 };
 
-/* A row of a node. */
-struct entry {
-	const struct sp_raw_node *node; /* NULL: free */
-	struct sp_raw_off_cpu *row;
-};
-
 /* How often a thread gave up its processor, and how often it lost it to another one. */
 struct switches {
 	long given_up, lost;
@@ -33,9 +26,7 @@ struct switches {
 
 struct sp_off_cpu {
 	struct sp_raw_thread_cpu *cpu; /* the first element of the first chunk */
-	struct sp_raw_chunk *chunk;    /* the newest one */
-	struct entry *table;           /* owned; open-addressed */
-	uint32_t mask, n;
+	struct sp_node_rows rows;
 	struct switches switches; /* when they were read last */
 };
 
@@ -66,51 +57,6 @@ static struct switches read_switches(void)
 {
 	struct rusage u;
 	return getrusage(RUSAGE_THREAD, &u) ? (struct switches){0, 0} : (struct switches){u.ru_nvcsw, u.ru_nivcsw};
-}
-
-/* ---- rows ---- */
-
-/* Returns the entry of a node, or the free entry where it would be. */
-static struct entry *entry_of(struct entry *table, uint32_t mask, const struct sp_raw_node *node)
-{
-	uint32_t i = sp_path_hash(node, 0) & mask;
-	while (table[i].node && table[i].node != node)
-		i = (i + 1) & mask;
-	return &table[i];
-}
-
-static bool table_grow(struct sp_off_cpu *o)
-{
-	const uint32_t n = o->table ? (o->mask + 1) * 2 : 16;
-	struct entry *fresh = calloc(n, sizeof *fresh);
-	for (uint32_t i = 0; fresh && o->table && i <= o->mask; i++)
-		if (o->table[i].node)
-			*entry_of(fresh, n - 1, o->table[i].node) = o->table[i];
-	if (!fresh)
-		return false;
-	free(o->table);
-	o->table = fresh;
-	o->mask = n - 1;
-	return true;
-}
-
-/* Finds or makes the row of a node; NULL: no space, which the process counts as lost. */
-static struct sp_raw_off_cpu *row_of(struct sp_thread *t, struct sp_off_cpu *o, const struct sp_raw_node *node)
-{
-	if ((!o->table || o->n * 2 > o->mask) && !table_grow(o))
-		return NULL;
-	struct entry *e = entry_of(o->table, o->mask, node);
-	if (e->node)
-		return e->row;
-	struct sp_raw_off_cpu *row = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *row, &o->chunk);
-	if (!row)
-		return NULL;
-	*row = (struct sp_raw_off_cpu){.node = (uint64_t)node};
-	*e = (struct entry){node, row};
-	o->n++;
-	/* readers see only complete rows */
-	__atomic_store_n(&o->chunk->used, o->chunk->used + 1, __ATOMIC_RELEASE);
-	return row;
 }
 
 /* ---- gaps ---- */
@@ -159,7 +105,7 @@ void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t i
 		const long lost = after.lost - before.lost;
 		const bool preempted = after.given_up - before.given_up < lost && off <= (uint64_t)lost * SLICE_NS;
 		o->switches = after;
-		struct sp_raw_off_cpu *row = row_of(t, o, node);
+		struct sp_raw_off_cpu *row = sp_node_row(&o->rows, t, SP_RAW_OFF_CPU, sizeof *row, node, 0);
 		if (row) {
 			row->count++;
 			*(preempted ? &row->preempted : &row->waiting) += off;
@@ -183,12 +129,12 @@ void sp_off_cpu_thread(struct sp_thread *t)
 	struct sp_off_cpu *o = gap ? calloc(1, sizeof *o) : NULL;
 	t->quiet = longest;
 	if (o)
-		o->cpu = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->chunk);
+		o->cpu = sp_rows_next(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->rows.chunk);
 	if (o && o->cpu) {
 		read_clock(o);
 		o->cpu->begin = o->cpu->cpu;
 		o->cpu->end = 0;
-		__atomic_store_n(&o->chunk->used, 1, __ATOMIC_RELEASE);
+		sp_rows_added(o->rows.chunk);
 		t->quiet = gap < longest ? gap : longest;
 	} else {
 		free(o);
@@ -217,9 +163,8 @@ void sp_off_cpu_restart(struct sp_thread *t)
 {
 	struct sp_off_cpu *o = t->off_cpu;
 	pthread_mutex_lock(&sp_process.lock);
-	for (struct sp_raw_chunk *c = o ? o->chunk : NULL; c; c = (struct sp_raw_chunk *)c->reserved[0])
-		c->type = SP_RAW_FREE; /* its nodes are discarded too */
-	sp_off_cpu_free(t, true);
+	sp_rows_discard(o ? o->rows.chunk : NULL);
+	sp_off_cpu_free(t, false);
 	pthread_mutex_unlock(&sp_process.lock);
 	sp_off_cpu_thread(t);
 }
@@ -230,10 +175,8 @@ void sp_off_cpu_free(struct sp_thread *t, bool done)
 	t->off_cpu = NULL;
 	if (!o)
 		return;
-	for (struct sp_raw_chunk *c = done ? o->chunk : NULL, *before; c; c = before) {
-		before = (struct sp_raw_chunk *)c->reserved[0];
-		sp_buffer_done(c);
-	}
-	free(o->table);
+	if (done)
+		sp_rows_done(o->rows.chunk);
+	sp_node_rows_free(&o->rows);
 	free(o);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/adapter.h"
-#include "record/buffer.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/hot.h"
 #include "record/process.h"
+#include "record/rows.h"
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
@@ -172,7 +172,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 	struct sp_waits *w = waits_of(t);
 	struct sp_raw_wait *row = NULL;
 	if (w && w->n < MAX_ROWS && ((w->table && w->n * 2 <= w->mask) || table_grow(w)))
-		row = sp_waits_row(t, SP_RAW_WAITS, sizeof *row, &w->chunk);
+		row = sp_rows_next(t, SP_RAW_WAITS, sizeof *row, &w->chunk);
 	if (row) {
 		*row = (struct sp_raw_wait){.node = key->node,
 		                            .object = key->object,
@@ -186,8 +186,7 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 		e->key = *key;
 		e->row = row;
 		w->n++;
-		/* readers see only complete rows */
-		__atomic_store_n(&w->chunk->used, w->chunk->used + 1, __ATOMIC_RELEASE);
+		sp_rows_added(w->chunk);
 	} else if (!__atomic_exchange_n(&missing, true, __ATOMIC_RELAXED)) {
 		static const char why[] = "waits at some places, because there were too many places in a thread";
 		sp_define_meta("missing_places", why, sizeof why - 1);
@@ -401,9 +400,8 @@ void sp_waits_find_cycle(const struct sp_wait *w)
 void sp_waits_restart(struct sp_thread *t)
 {
 	pthread_mutex_lock(&sp_process.lock);
-	for (struct sp_raw_chunk *c = t->waits ? t->waits->chunk : NULL; c; c = (struct sp_raw_chunk *)c->reserved[0])
-		c->type = SP_RAW_FREE; /* its nodes are discarded too */
-	sp_waits_free(t, true);
+	sp_rows_discard(t->waits ? t->waits->chunk : NULL);
+	sp_waits_free(t, false);
 	pthread_mutex_unlock(&sp_process.lock);
 }
 
@@ -412,10 +410,8 @@ void sp_waits_free(struct sp_thread *t, bool done)
 	struct sp_waits *w = __atomic_exchange_n(&t->waits, NULL, __ATOMIC_ACQUIRE);
 	if (!w)
 		return;
-	for (struct sp_raw_chunk *c = done ? w->chunk : NULL, *before; c; c = before) {
-		before = (struct sp_raw_chunk *)c->reserved[0];
-		sp_buffer_done(c);
-	}
+	if (done)
+		sp_rows_done(w->chunk);
 	free(w->table);
 	free(w);
 }

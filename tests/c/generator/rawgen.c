@@ -201,7 +201,7 @@ static void free_thread(struct rg_thread *t)
 	free(t->slots);
 	free(t->words);
 	free(t->waits);
-	free(t->sites);
+	free(t->rows);
 	free(t);
 }
 
@@ -236,7 +236,7 @@ unsigned char *rg_bytes(struct rg_process *p, enum sp_raw_ended ended, uint64_t 
 		put_thread(p->threads[i]);
 	}
 	for (i = 0; i < p->n_threads; i++) {
-		rg_put_waits(p, (uint32_t)i, p->threads[i]);
+		rg_put_rows(p, (uint32_t)i, p->threads[i]);
 		free_thread(p->threads[i]);
 	}
 	rg_put_objects(p);

@@ -74,10 +74,11 @@ void rg_parameter(struct rg_thread *t, uint32_t region);
  * of nodes, of the thread or the location `holder`. */
 void rg_wait(struct rg_thread *t, const struct sp_raw_wait *w);
 void rg_object(struct rg_process *p, const struct sp_raw_object *o);
-/* Add an allocation site, and the heap of the process. Nodes as above, in the heap's passed_location. */
-/* Instead of the number of a site's node: the thread's root, which is damage. */
+/* Adds a row to the chunks of SITES, OFF_CPU or TALLIES; its first member is a node as above. */
+void rg_row(struct rg_thread *t, enum sp_raw_chunk_type type, const void *row);
+/* Instead of the number of a node: the thread's root. */
 #define RG_ROOT UINT64_MAX
-void rg_site(struct rg_thread *t, const struct sp_raw_site *s);
+/* Adds the heap of the process. Its node is as above, of its passed_location. */
 void rg_heap(struct rg_process *p, const struct sp_raw_heap *h, const struct sp_raw_point *points, size_t n);
 /* Adds a chunk of any type unchanged; location: its number, or SP_RAW_NONE. */
 void rg_chunk(struct rg_process *p, enum sp_raw_chunk_type type, uint32_t location, uint64_t used, const void *payload,
@@ -105,6 +106,8 @@ struct rg_process *rg_tasks(bool trace);
 struct rg_process *rg_waits(bool trace);
 /* A process with recorded memory; ends by tick 4000. */
 struct rg_process *rg_memory(void);
+/* A process with off-CPU time and tallies; ends by tick 4000. */
+struct rg_process *rg_rare(void);
 /* The file of a sampler of such a process, which may have its own file. */
 struct rg_process *rg_samples(void);
 

@@ -81,7 +81,7 @@ struct rg_process *rg_memory(void)
 	rg_enter(t, 1100, WORK);
 	for (i = 0; i < 2; i++) {
 		site.node = rg_top(t) - i; /* one site in each of the two calls */
-		rg_site(t, &site);
+		rg_row(t, SP_RAW_SITES, &site);
 		site.epoch = 1; /* its epoch differs from the heap's */
 	}
 	heap.passed_node = rg_top(t);
@@ -90,6 +90,36 @@ struct rg_process *rg_memory(void)
 	for (i = 0; i < POINTS; i++) /* one of them is being moved */
 		points[i] = (struct sp_raw_point){i == 3 ? 5 : 1000 + 100 * i, 640 * i, 10 * i, 4096 * i};
 	rg_heap(p, &heap, points, POINTS);
+	return p;
+}
+
+static void tally(struct rg_thread *t, uint64_t node, uint32_t kind, uint32_t generation, uint64_t count,
+                  uint64_t ticks)
+{
+	rg_row(t, SP_RAW_TALLIES, &(struct sp_raw_tally){node, kind, generation, count, ticks, count * 100});
+}
+
+struct rg_process *rg_rare(void)
+{
+	struct rg_process *p = rg_process(7, 1, 900, false);
+	struct rg_thread *t;
+	const struct sp_raw_thread_cpu cpu = {.ticks = 3000, .cpu = 2000, .begin = 0, .end = 2500};
+
+	rg_region(p, MAIN, 0, "__main__", "main", "/collected.py", 3);
+	rg_region(p, WORK, 0, "__main__", "work", "/collected.py", 9);
+	rg_meta(p, SP_META_OFF_CPU, "50");
+	t = rg_thread(p, "MainThread", 7, SP_RAW_NONE, 900);
+	rg_row(t, SP_RAW_OFF_CPU, &cpu);
+	rg_enter(t, 1000, MAIN);
+	rg_enter(t, 1100, WORK);
+	rg_row(t, SP_RAW_OFF_CPU,
+	       &(struct sp_raw_off_cpu){.node = rg_top(t), .waiting = 300, .preempted = 100, .count = 3});
+	tally(t, rg_top(t), SP_RAW_TALLY_COLLECTION, 0, 5, 50);
+	tally(t, rg_top(t), SP_RAW_TALLY_COLLECTION, 2, 1, 200);
+	tally(t, rg_top(t), SP_RAW_TALLY_EXCEPTION, 0, 1, 0);
+	tally(t, RG_ROOT, SP_RAW_TALLY_COLLECTION, 2, 1, 10);
+	rg_leave(t, 3000);
+	rg_leave(t, 4000);
 	return p;
 }
 

@@ -13,6 +13,13 @@ struct bytes {
 	size_t n, capacity;
 };
 
+/* The rows of a thread in chunks of one type. Each begins with a node, a number until the layout. */
+struct rg_rows {
+	enum sp_raw_chunk_type type;
+	size_t size, n;   /* size: of a row, bytes */
+	unsigned char *p; /* owned */
+};
+
 struct rg_thread {
 	struct rg_process *process;
 	struct sp_raw_location state;
@@ -34,8 +41,8 @@ struct rg_thread {
 	size_t n_line_frames;
 	struct sp_raw_wait *waits; /* owned */
 	size_t n_waits;
-	struct sp_raw_site *sites; /* owned */
-	size_t n_sites;
+	struct rg_rows *rows; /* owned; of each type of chunks once */
+	size_t n_rows;
 	char name[64];
 };
 
@@ -64,7 +71,7 @@ void rg_flush_words(struct rg_thread *t, bool full);
 /* The steps of the layout, in this order: for each thread, then everything that needs the addresses of nodes. */
 void rg_put_nodes(struct rg_thread *t);
 void rg_put_lines(struct rg_thread *t);
-void rg_put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t);
+void rg_put_rows(struct rg_process *p, uint32_t location, struct rg_thread *t);
 void rg_put_objects(struct rg_process *p);
 
 #endif

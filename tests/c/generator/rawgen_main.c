@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rawgen DIR [regions paths threads events [processes [same|narrow]]]: an experiment of known size, for tests and
  * benchmarks. rawgen sample-KIND FILE: one raw file for tests/old-raw; KIND: profile, trace (calls, metrics, file I/O),
- * waits or memory. rawgen mpi DIR RANKS: the ranks of an MPI program. */
+ * waits, memory or rare. rawgen mpi DIR RANKS: the ranks of an MPI program. */
 #include "rawgen.h"
 
 #include <stdio.h>
@@ -16,6 +16,8 @@ static int write_sample(const char *kind, const char *path)
 		rg_write(rg_waits(true), path, SP_RAW_RUNNING, 4000);
 	else if (strcmp(kind, "memory") == 0)
 		rg_write(rg_memory(), path, SP_RAW_ENDED_NORMAL, 4000);
+	else if (strcmp(kind, "rare") == 0)
+		rg_write(rg_rare(), path, SP_RAW_ENDED_NORMAL, 4000);
 	else
 		return 2;
 	return 0;

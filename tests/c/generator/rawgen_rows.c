@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits, objects and memory: rows that refer to nodes. */
+/* Waits, objects, memory, off-CPU time: rows that refer to nodes. */
 #include "rawgen_inner.h"
+
+#include "format/checksum.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 void rg_wait(struct rg_thread *t, const struct sp_raw_wait *w)
 {
@@ -16,10 +21,19 @@ void rg_object(struct rg_process *p, const struct sp_raw_object *o)
 	p->n_objects++;
 }
 
-void rg_site(struct rg_thread *t, const struct sp_raw_site *s)
+void rg_row(struct rg_thread *t, enum sp_raw_chunk_type type, const void *row)
 {
-	t->sites = rg_grown(t->sites, (t->n_sites + 1) * sizeof(*t->sites));
-	t->sites[t->n_sites++] = *s;
+	struct rg_rows *r = t->rows;
+
+	while (r < t->rows + t->n_rows && r->type != type)
+		r++;
+	if (r == t->rows + t->n_rows) {
+		t->rows = rg_grown(t->rows, (t->n_rows + 1) * sizeof(*t->rows));
+		r = &t->rows[t->n_rows++];
+		*r = (struct rg_rows){.type = type, .size = sp_raw_unit(type)};
+	}
+	r->p = rg_grown(r->p, (r->n + 1) * r->size);
+	memcpy(r->p + r->n++ * r->size, row, r->size);
 }
 
 void rg_heap(struct rg_process *p, const struct sp_raw_heap *h, const struct sp_raw_point *points, size_t n)
@@ -41,8 +55,23 @@ static uint64_t node_address(const struct rg_process *p, uint32_t location, uint
 	return p->nodes_at[location] + (1 + (node - 1) * (1 + values)) * sizeof(struct sp_raw_node);
 }
 
+static void put_rows(struct rg_process *p, uint32_t location, struct rg_rows *r)
+{
+	uint64_t node;
+	size_t i;
+
+	/* the first element of OFF_CPU is the thread's clock */
+	for (i = r->type == SP_RAW_OFF_CPU; i < r->n; i++) {
+		memcpy(&node, r->p + i * r->size, sizeof(node));
+		node = node_address(p, location, node);
+		memcpy(r->p + i * r->size, &node, sizeof(node));
+	}
+	rg_chunk(p, r->type, location, r->n, r->p, r->n * r->size);
+	free(r->p);
+}
+
 /* Call after all nodes are written. */
-void rg_put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t)
+void rg_put_rows(struct rg_process *p, uint32_t location, struct rg_thread *t)
 {
 	size_t i;
 
@@ -50,12 +79,10 @@ void rg_put_waits(struct rg_process *p, uint32_t location, struct rg_thread *t)
 		t->waits[i].node = node_address(p, location, t->waits[i].node);
 		t->waits[i].holder_node = node_address(p, t->waits[i].holder, t->waits[i].holder_node);
 	}
-	for (i = 0; i < t->n_sites; i++)
-		t->sites[i].node = node_address(p, location, t->sites[i].node);
 	if (t->n_waits)
 		rg_chunk(p, SP_RAW_WAITS, location, t->n_waits, t->waits, t->n_waits * sizeof(*t->waits));
-	if (t->n_sites)
-		rg_chunk(p, SP_RAW_SITES, location, t->n_sites, t->sites, t->n_sites * sizeof(*t->sites));
+	for (i = 0; i < t->n_rows; i++)
+		put_rows(p, location, &t->rows[i]);
 }
 
 void rg_put_objects(struct rg_process *p)

@@ -143,6 +143,37 @@ def grow(n):
 grow(60)
 released.clear()
 """
+EXCEPTIONS = """
+def parse(text): return int(text)
+def checked(text):
+    return parse(text)
+def caught(n):
+    for i in range(n):
+        try: checked("x")
+        except ValueError: pass
+def inside(text):
+    try: return int(text)
+    except ValueError: return None
+def iterate(n):
+    for i in range(n):
+        for j in generator(): break
+        next(generator())
+def generator():
+    yield 1
+    yield 2
+caught(40_000)
+for i in range(40_000): inside("x")
+iterate(40_000)
+"""
+GARBAGE = """
+import gc
+kept = []
+def build(): kept.extend([i] for i in range(200_000))
+def tidy():
+    for i in range(20): gc.collect()
+build()
+tidy()
+"""
 # a library with a pool of one thread, as that of BLAS: both the pool and the caller of compute() compute
 LIBRARY = """
 #include <pthread.h>
@@ -174,6 +205,7 @@ PROGRAMS = {
     "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
     "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls", "--io")),
     "child": (CHILD, ()), "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
+    "garbage": (GARBAGE, ()), "exceptions": (EXCEPTIONS, ()),
 }  # fmt: skip
 
 
@@ -232,7 +264,7 @@ def test_a_small_function_called_from_one_loop(found):
     assert set(by_name) <= {"__main__:inner"}  # each call of inner() calls seldom() once; the loop of re.sub() is not the program's
     assert (small.function, small.line, small.path[-2:]) == ("__main__:small", 5, ["__main__:loop", "__main__:small"])
     assert "is called 300,000 times from __main__:loop" in small.title
-    assert set(findings) <= {"overhead", "imports"}
+    assert set(findings) <= {"overhead", "imports", "garbage-collection"}
 
 
 def test_equal_arguments(found):
@@ -353,6 +385,26 @@ def test_what_is_too_large_for_a_remark_is_noted(made):
     assert topics.ranked(Changed(model, info=info), False)[1] == [
         "late senders: the trace has more than 2,000,000 events; spartito report waits searches it"
     ]
+
+
+def test_exceptions(made, found):
+    (exceptions,) = found("exceptions")["exceptions"]
+    assert (exceptions.function, exceptions.path[-2:]) == ("__main__:checked", ["__main__:caught", "__main__:checked"])
+    assert exceptions.title == "__main__:checked ends with an exception 40,000 times, called from __main__:caught"
+    assert "at least 40,000 of them ended no call of __main__:caught" in exceptions.evidence[0]
+    rows = {row["name"]: row["excl"] for row in Model(str(made[0] / "exceptions")).flat()}
+    assert exceptions.gain.amount == pytest.approx(rows["__main__:checked"] + rows["__main__:parse"])
+
+
+def test_garbage_collections(made, found):
+    (garbage,) = found("garbage")["garbage-collection"]
+    rows = [row for row in Model(str(made[0] / "garbage")).tallies()["rows"] if row["path"]]
+    assert garbage.gain.amount == pytest.approx(sum(row["time"] for row in rows)) and garbage.function == "__main__:tidy"
+    number = sum(row["count"] for row in rows if row["generation"] == 2)
+    assert number >= 20 and garbage.evidence[0].startswith(f"generation 2: {number} collections in ")
+    generations = len({row["generation"] for row in rows})
+    assert " in 20 collections while this ran: __main__:tidy (" in garbage.evidence[generations]
+    assert "garbage-collection" not in found("calls", 0.05)  # one at the end of the interpreter is in no function
 
 
 def test_a_step_that_blocks_the_event_loop(found):

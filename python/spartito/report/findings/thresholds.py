@@ -38,5 +38,11 @@ MEMORY_BYTES = 1 << 20  # 1 MiB: interpreter and modules keep less than this whi
 PEAK_TIME = 0.05  # share of the time of a process: memory that is needed for less is a temporary peak
 PEAK_SHARE = 0.5  # of the peak that is temporary: the program would otherwise need less than half
 
+# ---- garbage collections
+COLLECTORS = 3  # call paths that are named
+
+# ---- exceptions
+EXCEPTIONS = 10_000  # calls that they end: an exception takes about a microsecond, so that fewer take some milliseconds
+
 # ---- event loops
 BLOCKING = 0.1  # s: asyncio's own limit for slow callbacks (loop.slow_callback_duration)

@@ -54,6 +54,14 @@ def _topics(run: Run) -> list[Callable[[Run], list[Finding]]]:
         from spartito.report.findings import memory
 
         found.append(memory.memory)
+    if info["collections"]:
+        from spartito.report.findings import garbage
+
+        found.append(garbage.collections)
+    if info["exceptions"] >= thresholds.EXCEPTIONS:
+        from spartito.report.findings import exceptions
+
+        found.append(exceptions.exceptions)
     if any(loc["resumed"] for loc in info["locations"]):
         from spartito.report.findings import eventloop
 
