@@ -17,6 +17,7 @@
 #include "record/hot.h"
 #include "record/lines/lines.h"
 #include "record/process.h"
+#include "record/rewind.h"
 #include "record/settings.h"
 #include "record/stack.h"
 #include "record/thread.h"
@@ -122,6 +123,21 @@ static void *backward_step_beside_calls(void *unused)
 	sp_stack_unmark(t, later - STEP);
 	CHECK(k->raw->steps == 1 && k->raw->running == STEP);
 	sp_task_dropped(t, k);
+	return NULL;
+}
+
+/* The end of a rewindable region, after a wait: it has no frame, and the slot above the top was never used. */
+static void *rewinding_after_a_wait(void *unused)
+{
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced && t->off_cpu);
+	const uint32_t region = sp_user_region((struct sp_text){"rewound", 7}, (struct sp_text){"rewound", 7},
+	                                       &(struct sp_user_location){.line = 1});
+	sp_rewind_begin(t, region);
+	usleep(2000);
+	CHECK(sp_rewind_end(t, region, false));
+	CHECK(t->loc.lost_events == 0);
 	return NULL;
 }
 
@@ -408,6 +424,7 @@ int main(void)
 	in_a_thread(last_words, 256 << 10);
 	in_a_thread(backward_step, 0);
 	in_a_thread(backward_step_beside_calls, 0);
+	in_a_thread(rewinding_after_a_wait, 0);
 	in_a_thread(call_paths, 0);
 	in_a_thread(raw_clone, 0);
 	trusted_clocks();
