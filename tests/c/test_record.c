@@ -16,6 +16,7 @@
 #include "record/events/task.h"
 #include "record/hot.h"
 #include "record/lines/lines.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/settings.h"
@@ -123,6 +124,23 @@ static void *backward_step_beside_calls(void *unused)
 	sp_stack_unmark(t, later - STEP);
 	CHECK(k->raw->steps == 1 && k->raw->running == STEP);
 	sp_task_dropped(t, k);
+	return NULL;
+}
+
+/* A trace that was held while the cost of an event was measured: afterwards a time that does not fit into an event has a
+ * separate record, also where off-CPU time is not measured. */
+static void *long_time_after_a_restart(void *unused)
+{
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced);
+	sp_process.settings.instrument = false; /* as without functions */
+	sp_off_cpu_start();
+	sp_thread_events_hold(t);
+	sp_thread_restart(t);
+	MUST(t->traced && !t->off_cpu);
+	sp_event(t, t->loc.last + SP_RAW_DELTA_MAX + 1, SP_RAW_ENTER, 1);
+	CHECK((((uint64_t *)(t->ev_chunk + 1))[0] & 7) == SP_RAW_EXTRA);
 	return NULL;
 }
 
@@ -424,6 +442,7 @@ int main(void)
 	in_a_thread(last_words, 256 << 10);
 	in_a_thread(backward_step, 0);
 	in_a_thread(backward_step_beside_calls, 0);
+	in_a_thread(long_time_after_a_restart, 0);
 	in_a_thread(rewinding_after_a_wait, 0);
 	in_a_thread(call_paths, 0);
 	in_a_thread(raw_clone, 0);

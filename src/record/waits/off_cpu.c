@@ -188,9 +188,8 @@ static void read_clock(struct sp_off_cpu *o)
 
 void sp_off_cpu_thread(struct sp_thread *t)
 {
-	const uint64_t longest = t->traced ? SP_RAW_DELTA_MAX : UINT64_MAX;
 	struct sp_off_cpu *o = gap ? calloc(1, sizeof *o) : NULL;
-	t->quiet = longest;
+	t->quiet = SP_RAW_DELTA_MAX; /* also without a trace: it may only be held */
 	if (o)
 		o->cpu = sp_waits_row(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->chunk);
 	if (o && o->cpu) {
@@ -198,7 +197,7 @@ void sp_off_cpu_thread(struct sp_thread *t)
 		o->cpu->begin = o->cpu->cpu;
 		o->cpu->end = 0;
 		__atomic_store_n(&o->chunk->used, 1, __ATOMIC_RELEASE);
-		t->quiet = gap < longest ? gap : longest;
+		t->quiet = gap;
 	} else {
 		free(o);
 		o = NULL;
