@@ -64,6 +64,21 @@ static void test_choice(void)
 	sp_owners_clear(&o);
 }
 
+/* A damaged file may have any bytes in a path. */
+static void test_zero(void)
+{
+	static char path[3000] = "/home";
+	struct sp_owners o = {0};
+	char *file = strdup("/home");
+
+	MUST(file);
+	memset(path + 6, 'x', sizeof path - 6);
+	MUST(sp_owners_add(&o, SP_OWNER_PROGRAM, path, sizeof path) == 0);
+	IS(file, "own");
+	free(file);
+	sp_owners_clear(&o);
+}
+
 static void test_script(void)
 {
 	struct sp_owners o = {0};
@@ -85,6 +100,7 @@ int main(void)
 {
 	test_directories();
 	test_choice();
+	test_zero();
 	test_script();
 	return check_failures != 0;
 }

@@ -16,7 +16,9 @@
 #include "record/events/task.h"
 #include "record/hot.h"
 #include "record/lines/lines.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
+#include "record/rewind.h"
 #include "record/settings.h"
 #include "record/stack.h"
 #include "record/thread.h"
@@ -122,6 +124,38 @@ static void *backward_step_beside_calls(void *unused)
 	sp_stack_unmark(t, later - STEP);
 	CHECK(k->raw->steps == 1 && k->raw->running == STEP);
 	sp_task_dropped(t, k);
+	return NULL;
+}
+
+/* A trace that was held while the cost of an event was measured: afterwards a time that does not fit into an event has a
+ * separate record, also where off-CPU time is not measured. */
+static void *long_time_after_a_restart(void *unused)
+{
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced);
+	sp_process.settings.instrument = false; /* as without functions */
+	sp_off_cpu_start();
+	sp_thread_events_hold(t);
+	sp_thread_restart(t);
+	MUST(t->traced && !t->off_cpu);
+	sp_event(t, t->loc.last + SP_RAW_DELTA_MAX + 1, SP_RAW_ENTER, 1);
+	CHECK((((uint64_t *)(t->ev_chunk + 1))[0] & 7) == SP_RAW_EXTRA);
+	return NULL;
+}
+
+/* The end of a rewindable region, after a wait: it has no frame, and the slot above the top was never used. */
+static void *rewinding_after_a_wait(void *unused)
+{
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced && t->off_cpu);
+	const uint32_t region = sp_user_region((struct sp_text){"rewound", 7}, (struct sp_text){"rewound", 7},
+	                                       &(struct sp_user_location){.line = 1});
+	sp_rewind_begin(t, region);
+	usleep(2000);
+	CHECK(sp_rewind_end(t, region, false));
+	CHECK(t->loc.lost_events == 0);
 	return NULL;
 }
 
@@ -408,6 +442,8 @@ int main(void)
 	in_a_thread(last_words, 256 << 10);
 	in_a_thread(backward_step, 0);
 	in_a_thread(backward_step_beside_calls, 0);
+	in_a_thread(long_time_after_a_restart, 0);
+	in_a_thread(rewinding_after_a_wait, 0);
 	in_a_thread(call_paths, 0);
 	in_a_thread(raw_clone, 0);
 	trusted_clocks();

@@ -51,6 +51,8 @@ int sp_owners_add(struct sp_owners *o, enum sp_owner_directory kind, const char 
 
 	if (n == 0 || path[0] != '/' || n >= LONGEST)
 		return 0;
+	/* a damaged file may have zeros in a path */
+	n = strnlen(path, n);
 	n = normalize(normal, path, n); /* 0: "/", every absolute path is below it */
 	path = normal;
 	for (const struct sp_owner_dir *d = o->dirs; d; d = d->next)

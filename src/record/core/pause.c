@@ -144,6 +144,8 @@ static uint64_t later(uint64_t a, uint64_t b)
 void sp_stack_resumed(struct sp_thread *t)
 {
 	uint64_t off = sp_process.paused_ticks - t->paused_ticks; /* below 0 if the clock went back during the pause */
+	if (off)
+		sp_off_cpu_resumed(t, off);
 	sp_stack_unmark(t, sp_process.paused_at < t->loc.last ? sp_process.paused_at : t->loc.last);
 	if (!off)
 		return;
@@ -160,7 +162,6 @@ void sp_stack_resumed(struct sp_thread *t)
 	for (size_t i = sp_process.settings.scorep ? 0 : sp_stack_depth(t); i > 0; i--)
 		frame_at(t, i)->enter += off;
 	t->off = false;
-	sp_off_cpu_resumed(t);
 	for (size_t i = 1; i <= sp_stack_depth(t); i++)
 		if (is_ended(frame_at(t, i))) {
 			cut(t, i, sp_ticks(), false);

@@ -4,6 +4,7 @@
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/hot.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/rewind.h"
 #include "record/stack.h"
@@ -52,6 +53,13 @@ static struct sp_rewind *point_of(const struct sp_thread *t, uint32_t region)
 	return r;
 }
 
+/* Records that a region begins or ends that has no frame on the stack. */
+static void event_without_frame(struct sp_thread *t, unsigned kind, uint32_t region, uint64_t now)
+{
+	sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0); /* the event itself would look for the frame */
+	sp_stack_event(t, now, kind, region);
+}
+
 void sp_rewind_begin(struct sp_thread *t, uint32_t region)
 {
 	if (!t->traced || !t->ev_chunk)
@@ -62,7 +70,7 @@ void sp_rewind_begin(struct sp_thread *t, uint32_t region)
 		return;
 	}
 	t->rewinds = r;
-	sp_stack_event(t, sp_ticks(), SP_RAW_ENTER, region);
+	event_without_frame(t, SP_RAW_ENTER, region, sp_ticks());
 }
 
 void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
@@ -164,7 +172,7 @@ bool sp_rewind_end(struct sp_thread *t, uint32_t region, bool take_out)
 	if (take_out)
 		undo(t, r, now);
 	else
-		sp_stack_event(t, now, SP_RAW_LEAVE, region);
+		event_without_frame(t, SP_RAW_LEAVE, region, now);
 	t->rewinds = r->older;
 	free(r);
 	if (!t->rewinds)

@@ -81,7 +81,9 @@ static clockid_t clock_of(uint64_t tid)
 	return (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHEDULER);
 }
 
-void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
+/* paused: ticks of the gap during which recording was paused. How much of the time off the processor was then is not
+ * known: as much as in the rest of the gap. */
+static void count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, unsigned kind, uint32_t id)
 {
 	struct sp_off_cpu *o = t->off_cpu;
 	if (!o || !sp_recording)
@@ -98,6 +100,8 @@ void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t i
 	uint64_t off = wall > ran ? wall - ran : 0;
 	if (off > gap_ns)
 		off = gap_ns;
+	if (paused)
+		off = paused < length ? (uint64_t)((double)off * (double)(length - paused) / (double)length) : 0;
 	const struct sp_raw_node *node = innermost(t, kind, id);
 	/* the clocks are read one after the other */
 	if (off > gap_ns / 64 && node != t->root) {
@@ -114,6 +118,11 @@ void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t i
 	errno = error;
 }
 
+void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
+{
+	count_gap(t, now, 0, kind, id);
+}
+
 /* ---- begin and end ---- */
 
 static void read_clock(struct sp_off_cpu *o)
@@ -125,9 +134,8 @@ static void read_clock(struct sp_off_cpu *o)
 
 void sp_off_cpu_thread(struct sp_thread *t)
 {
-	const uint64_t longest = t->traced ? SP_RAW_DELTA_MAX : UINT64_MAX;
 	struct sp_off_cpu *o = gap ? calloc(1, sizeof *o) : NULL;
-	t->quiet = longest;
+	t->quiet = SP_RAW_DELTA_MAX; /* also without a trace: it may only be held */
 	if (o)
 		o->cpu = sp_rows_next(t, SP_RAW_OFF_CPU, sizeof *o->cpu, &o->rows.chunk);
 	if (o && o->cpu) {
@@ -135,7 +143,7 @@ void sp_off_cpu_thread(struct sp_thread *t)
 		o->cpu->begin = o->cpu->cpu;
 		o->cpu->end = 0;
 		sp_rows_added(o->rows.chunk);
-		t->quiet = gap < longest ? gap : longest;
+		t->quiet = gap;
 	} else {
 		free(o);
 		o = NULL;
@@ -144,10 +152,13 @@ void sp_off_cpu_thread(struct sp_thread *t)
 	__atomic_store_n(&t->off_cpu, o, __ATOMIC_RELEASE);
 }
 
-void sp_off_cpu_resumed(struct sp_thread *t)
+void sp_off_cpu_resumed(struct sp_thread *t, uint64_t paused)
 {
-	if (t->off_cpu)
-		read_clock(t->off_cpu);
+	if (!t->off_cpu)
+		return;
+	if (!t->off)
+		count_gap(t, sp_ticks(), paused, SP_RAW_EXTRA, 0);
+	read_clock(t->off_cpu);
 }
 
 void sp_off_cpu_end(struct sp_thread *t)

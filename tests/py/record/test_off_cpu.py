@@ -90,10 +90,34 @@ def test_last_function_of_a_killed_process(tmp_path):
     assert spin["excl"] > 0.3 and spin["waiting"] == 0
 
 
-def test_a_pause_is_not_waiting(tmp_path):
-    program = "import spartito, time\ndef f():\n    spartito.pause()\n    time.sleep(0.3)\n    spartito.resume()\nf()\n"
-    row = next(row for row in measured(tmp_path, program=program).flat(match="__main__:f"))
-    assert row["waiting"] < 0.1 and row["excl"] < 0.2
+PAUSED = """
+import spartito, threading, time
+def burn():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end: pass
+    spartito.pause()
+    time.sleep(0.5)
+    spartito.resume()
+def work():
+    time.sleep(0.9)
+burn()
+thread = threading.Thread(target=work)
+thread.start()
+time.sleep(0.3)
+spartito.pause()
+time.sleep(0.2)
+spartito.resume()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("options", MODES, ids="".join)
+def test_a_pause_is_not_waiting(tmp_path, options):
+    rows = {row["name"]: row for row in measured(tmp_path, *options, program=PAUSED).flat()}
+    burn, work = rows["__main__:burn"], rows["__main__:work"]
+    assert burn["waiting"] < 0.1 and burn["running"] > 0.3 * 0.95
+    # the pause of another thread is in the middle of this wait
+    assert work["running"] < 0.1 and work["waiting"] + work["metrics"]["preempted"]["excl"] * 1e-9 > 0.5
 
 
 def test_reports(tmp_path):
