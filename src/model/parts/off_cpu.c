@@ -128,7 +128,7 @@ static int add(struct adding *a, const struct sp_raw_off_cpu *r, uint64_t longes
 }
 
 /* Whether a node's function is one that waits. Returns -1 if there is no memory. */
-static int waits(struct adding *a, const struct sp_raw_node *node)
+static int waits(struct adding *a, uint64_t node)
 {
 	const struct sp_model *m = a->b->m;
 	const struct sp_region *r;
