@@ -112,3 +112,26 @@ def test_sentence():
     threads[1]["visits"] = 1
     assert measuring_error(info) is None and cost_sentence(info) == "measuring took about 30.00 µs"
     assert error_per_call({"meta": {"cost_error": "-1"}}) is error_per_call({"meta": {"cost_error": "²"}}) is None
+
+
+TRACED = """
+import sys
+files = set()
+def trace(frame, event, arg):
+    files.add(frame.f_code.co_filename)
+    return trace
+import spartito
+sys.settrace(trace)
+spartito.start("run")
+spartito.stop()
+sys.settrace(None)
+print(*sorted(files), sep="\\n")
+"""
+
+
+def test_the_loop_has_no_file_for_a_trace_function(tmp_path):
+    """Coverage reports files that it cannot find as an error."""
+    done = subprocess.run([sys.executable, "-c", TRACED], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "<calibration>" in done.stdout.split("\n")
+    assert all(name.startswith("<") or os.path.exists(name) for name in done.stdout.splitlines())
