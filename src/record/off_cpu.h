@@ -22,7 +22,7 @@ void sp_off_cpu_thread(struct sp_thread *t);
 /* At an event of t, the calling thread, before loc.last changes. kind and id: as in sp_event(); SP_RAW_EXTRA: none of
  * the frames begins or ends. now: ticks. */
 void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
-/* After a pause of so many ticks, before loc.last changes: what the clock counted during it belongs to no call. Counts
+/* After a pause, in ticks, before loc.last changes: what the clock counted during it belongs to no call. Counts
  * the rest of the gap around it, unless t itself paused and did that then. */
 void sp_off_cpu_resumed(struct sp_thread *t, uint64_t paused);
 /* Recording ends: reads the clock of t, any thread of this process that still exists. With the process lock held. */

@@ -127,8 +127,8 @@ static void *backward_step_beside_calls(void *unused)
 	return NULL;
 }
 
-/* A trace that was held while the cost of an event was measured: afterwards a time that does not fit into an event has a
- * separate record, also where off-CPU time is not measured. */
+/* A trace that was held while the cost of an event was measured: afterwards a time that does not fit into an event has
+ * a separate record, also where off-CPU time is not measured. */
 static void *long_time_after_a_restart(void *unused)
 {
 	(void)unused;

@@ -91,10 +91,14 @@ static bool is_ours(PyObject *o)
 	return PyCFunction_Check(o) && PyCFunction_GET_FUNCTION(o) == (PyCFunction)(void (*)(void))on_collection;
 }
 
-/* Returns gc.callbacks, a new reference; NULL: the program has replaced it by something else. */
+/* Returns gc.callbacks, a new reference; NULL: the program has replaced it by something else. A program that has not
+ * imported gc does not find it in sys.modules. */
 static PyObject *callbacks(void)
 {
+	PyObject *modules = PyImport_GetModuleDict(), *known = PyDict_GetItemString(modules, "gc");
 	PyObject *gc = PyImport_ImportModule("gc"), *list = gc ? PyObject_GetAttrString(gc, "callbacks") : NULL;
+	if (gc && !known)
+		PyDict_DelItemString(modules, "gc");
 	Py_XDECREF(gc);
 	if (list && !PyList_CheckExact(list))
 		Py_CLEAR(list);

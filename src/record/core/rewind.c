@@ -56,7 +56,7 @@ static struct sp_rewind *point_of(const struct sp_thread *t, uint32_t region)
 /* Records that a region begins or ends that has no frame on the stack. */
 static void event_without_frame(struct sp_thread *t, unsigned kind, uint32_t region, uint64_t now)
 {
-	sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0); /* the event itself would look for the frame */
+	sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0); /* the event itself would search for the frame */
 	sp_stack_event(t, now, kind, region);
 }
 

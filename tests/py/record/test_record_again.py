@@ -41,8 +41,9 @@ def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
     assert [(tmp_path / n / "source" / "In[1]").read_text() for n in "012"] == 3 * ["def f():\n    pass\n"]
 
 
-def test_what_an_event_costs_is_found_once(tmp_path):
+def test_what_an_event_costs_is_found_once(tmp_path, monkeypatch):
     """The cost of an event is calibrated once, and again when the kind of events changes."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "none")  # no directory: nothing is shared with other processes
     names = ("a", "b", "traced0", "c0", "traced1", "c1", "traced2", "c2")
     run(
         tmp_path,
