@@ -36,7 +36,7 @@ describe("the state of a run that has not ended", () => {
       asked.push(url);
       if (url.startsWith("live?")) return new Response(JSON.stringify(state));
       const meta = url.endsWith("facts") ? facts([7], [0]) : { names: ["root"], qualnames: [""], modules: [""], files: [""], kinds: ["root"] };
-      const columns: Record<string, Uint32Array | Uint8Array> = url.endsWith("regions") ? { module: new Uint32Array(1), file: new Uint32Array(1), line: new Uint32Array(1), kind: new Uint8Array(1) } : {};
+      const columns: Record<string, Uint32Array | Uint8Array> = url.endsWith("regions") ? { module: new Uint32Array(1), file: new Uint32Array(1), line: new Uint32Array(1), kind: new Uint8Array(1), own: new Uint8Array(1) } : {};
       return new Response(pack(meta, columns));
     });
   });
