@@ -10,7 +10,7 @@ import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./st
 import { KeyHelp } from "./parts/keys";
 import { Waiting } from "./parts/Empty";
 import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
-import { LiveState } from "./parts/live";
+import { LiveState } from "./live";
 import type { Live } from "./state/live";
 import type { Store } from "./state/store";
 import { Unknowns } from "./parts/unknown";

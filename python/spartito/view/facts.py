@@ -55,18 +55,20 @@ def _title(loc: dict[str, Any]) -> str:
 
 def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
     roles = titles(info, "threads", list(range(len(info["locations"]))))
+    names = [_title(loc) for loc in info["locations"]]
+    # a notebook's cell must hold the facts of very many threads: what most of them do not need is absent
     return [
         {
             "process": loc["process"],
-            "name": _title(loc),
+            "name": name,
             "begin": loc["begin"],
             "end": loc["end"],
             "busy": loc["busy"],
             "mpi": loc["mpi"],
-            "role": role,
-            "helper": loc["helper"],
+            **({"role": role} if role != name else {}),
+            **({"helper": True} if loc["helper"] else {}),
         }
-        for role, loc in zip(roles, info["locations"])
+        for name, role, loc in zip(names, roles, info["locations"])
     ]
 
 

@@ -206,7 +206,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         program ran in it).
     Location
         A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
-        themselves (s)), role (title of the group of threads with equal roles), helper (no work of the program ran in it).
+        themselves (s)), role (optional; title of the group of threads with equal roles; absent: its name), helper (optional; no
+        work of the program ran in it).
     Metric
         Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
         times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a

@@ -316,13 +316,12 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	meta(h);
 	sp_attach_missing(without_io);
 	const bool booting = how == SP_RAW_STARTED_EXEC;
-	const int watched = sp_children_watch();
+	const bool watched = !sp_children_watch() && !sp_collections_start();
 	if (booting)
 		PyErr_Clear();
 	sp_interpose_start((const void *)PyEval_SaveThread);
 	sp_waits_start();
-	sp_collections_start();
-	if ((!watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
+	if ((watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
 		return 0;
 	sp_collections_stop();
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
@@ -529,7 +528,8 @@ static bool boot_again(const char *dir)
 		if (!sp_process.instrumented)
 			sp_hook_off();
 		sp_control_beneath(sp_lines_install);
-		sp_collections_start();
+		if (sp_collections_start())
+			PyErr_Clear();
 		if (sp_self)
 			sp_hook_adopt(sp_self, sp_frame_current(PyThreadState_Get()));
 		return true;

@@ -91,15 +91,10 @@ static bool is_ours(PyObject *o)
 	return PyCFunction_Check(o) && PyCFunction_GET_FUNCTION(o) == (PyCFunction)(void (*)(void))on_collection;
 }
 
-/* Returns gc.callbacks, a new reference; NULL: the program has replaced it by something else. A program that has not
- * imported gc does not find it in sys.modules. */
-static PyObject *callbacks(void)
+/* Returns gc.callbacks, a new reference; NULL: the program has replaced it by something else. */
+static PyObject *callbacks(PyObject *gc)
 {
-	PyObject *modules = PyImport_GetModuleDict(), *known = PyDict_GetItemString(modules, "gc");
-	PyObject *gc = PyImport_ImportModule("gc"), *list = gc ? PyObject_GetAttrString(gc, "callbacks") : NULL;
-	if (gc && !known)
-		PyDict_DelItemString(modules, "gc");
-	Py_XDECREF(gc);
+	PyObject *list = gc && PyModule_CheckExact(gc) ? PyObject_GetAttrString(gc, "callbacks") : NULL;
 	if (list && !PyList_CheckExact(list))
 		Py_CLEAR(list);
 	PyErr_Clear();
@@ -133,29 +128,36 @@ static PyObject *function_new(void)
 	return function;
 }
 
-void sp_collections_start(void)
+int sp_collections_start(void)
 {
 	if (!sp_process.settings.instrument)
-		return;
-	SP_SAVE_EXCEPTION;
-	PyObject *list = callbacks(), *function = list ? function_new() : NULL;
+		return 0;
+	/* runs Python code if the program has not imported it: an exception may be that of a signal handler */
+	PyObject *gc = PyImport_ImportModule("gc");
+	if (!gc)
+		return -1;
+	PyObject *list = callbacks(gc), *function = list ? function_new() : NULL;
 	take_out(list); /* of an earlier measurement, which ended in another interpreter */
 	if (!function || PyList_Append(list, function)) {
 		static const char why[] = "garbage collections, because gc.callbacks cannot be extended";
 		sp_define_meta("missing_collections", why, sizeof why - 1);
 	}
+	PyErr_Clear();
 	Py_XDECREF(function);
 	Py_XDECREF(list);
-	PyErr_Clear();
-	SP_RESTORE_EXCEPTION;
+	Py_DECREF(gc);
+	return 0;
 }
 
 void sp_collections_stop(void)
 {
 	SP_SAVE_EXCEPTION;
-	PyObject *list = callbacks();
+	PyObject *name = PyUnicode_FromString("gc"), *gc = name ? PyImport_GetModule(name) : NULL;
+	PyObject *list = callbacks(gc);
 	take_out(list);
-	Py_XDECREF(list);
 	PyErr_Clear();
+	Py_XDECREF(list);
+	Py_XDECREF(gc);
+	Py_XDECREF(name);
 	SP_RESTORE_EXCEPTION;
 }

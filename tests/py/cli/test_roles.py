@@ -212,7 +212,10 @@ def test_balance_compares_equal_roles(spartito, pooled):
 def test_the_summary_compares_equal_roles(pooled):
     from spartito.report.summary import balance
 
-    lines = balance(Model(str(pooled)).info())
+    info = Model(str(pooled)).info()
+    for loc in info["locations"]:  # which process ran most is up to the machine
+        loc["running"] += 10.0 if loc["process"] == 0 else 0.0
+    lines = balance(info)
     assert lines[0].startswith("2 × Pool worker: balance ") and lines[0].endswith("; left out: resource tracker")
     assert "maximum" in lines[0] and "Pool worker ForkPoolWorker-" in lines[0]
     assert any(line.startswith("2 × ThreadPoolExecutor worker of process ") for line in lines[1:])

@@ -31,6 +31,8 @@ export interface Group {
   units: number[];
 }
 
+const roleOf = (unit: { role?: string; name: string }): string => unit.role ?? unit.name;
+
 /** The groups of several units with equal roles, the largest first, and the units that cannot be compared: the only ones with their
  * role, and idle helpers. Ranks have no roles. */
 export function groupsOf(facts: Facts, over: string, units: readonly number[]): { groups: Group[]; single: number[]; helpers: number[] } {
@@ -39,8 +41,8 @@ export function groupsOf(facts: Facts, over: string, units: readonly number[]): 
   const found = new Map<string, number[]>();
   const helpers: number[] = [];
   for (const unit of units) {
-    const { role, helper } = those[unit]!;
-    if (helper) helpers.push(unit);
+    const role = roleOf(those[unit]!);
+    if (those[unit]!.helper) helpers.push(unit);
     else if (found.has(role)) found.get(role)!.push(unit);
     else found.set(role, [unit]);
   }
@@ -53,7 +55,7 @@ export function groupsOf(facts: Facts, over: string, units: readonly number[]): 
 export function rolesOf(facts: Facts, over: string, units: readonly number[]): string {
   const those = over === "threads" ? facts.locations : facts.processes;
   const numbers = new Map<string, number>();
-  for (const unit of units) numbers.set(those[unit]!.role, (numbers.get(those[unit]!.role) ?? 0) + 1);
+  for (const role of units.map((unit) => roleOf(those[unit]!))) numbers.set(role, (numbers.get(role) ?? 0) + 1);
   return [...numbers].map(([role, n]) => (n > 1 ? `${role} ×${n}` : role)).join(", ");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the page says of a run that has not ended.
 import { useEffect, useReducer } from "preact/hooks";
-import type { Live } from "../state/live";
-import { count } from "../data/units";
+import type { Live } from "./state/live";
+import { count } from "./data/units";
 
 export function LiveState({ live }: { live: Live }) {
   const [, again] = useReducer((n: number) => n + 1, 0) as [number, (action: void) => void];
