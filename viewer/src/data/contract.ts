@@ -752,10 +752,10 @@ export interface Location {
   busy: number;
   /** the part of busy in functions of MPI themselves (s) */
   mpi: number;
-  /** title of the group of threads with equal roles */
-  role: string;
+  /** title of the group of threads with equal roles; absent: its name */
+  role?: string;
   /** no work of the program ran in it */
-  helper: boolean;
+  helper?: boolean;
 }
 /** Counted beside the time, in 10**exponent unit. */
 export interface Metric {
