@@ -20,7 +20,7 @@ struct sp_cost {
 
 /* shared_cost.c. The lowest cost that the processes of this user found on this host, with the same hook, trace setting
  * and build of Python and Spartito. It is in a file in $XDG_RUNTIME_DIR, which exists until the user's last session
- * ends, or without this variable in /dev/shm/spartito-UID. Stores `found` if it is lower than the file's, and returns
+ * ends. Stores `found` if it is lower than the file's, and returns
  * the lower one. Returns `found` if there is no such directory, or if it is not the user's alone; an error has no other
  * effect. */
 struct sp_cost sp_cost_shared(const struct sp_hook *h, bool traced, struct sp_cost found);

@@ -2,7 +2,6 @@
 """The cost of an event, which is measured at the start: its uncertainty, and what processes of a user share of it."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -64,14 +63,8 @@ def test_the_lowest_cost_is_shared(tmp_path, runtime):
     assert stored(runtime) == file
 
 
-def test_without_a_directory_of_the_session(tmp_path):
-    measured(tmp_path)
-    place = pathlib.Path(f"/dev/shm/spartito-{os.geteuid()}")
-    assert place.stat().st_mode & 0o777 == 0o700 and place.stat().st_uid == os.geteuid()
-    assert any(sum(map(int, file.read_text().split())) > 0 for file in place.glob("spartito-cost-*"))
-
-
-@pytest.mark.parametrize("text", ["", "1", "1 2", "1 2 3\n", "-1 2\n", "1 2\n" * 99, "99999999999 0\n"])
+# the fourth is noise: no event costs less than a nanosecond
+@pytest.mark.parametrize("text", ["", "1", "1 2", "400 500\n", "1 2 3\n", "-1 2\n", "1 2\n" * 99, "99999999999 0\n"])
 def test_a_damaged_file_is_replaced(tmp_path, runtime, text):
     measured(tmp_path, runtime)
     stored(runtime).write_text(text)
