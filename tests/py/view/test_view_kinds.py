@@ -223,9 +223,11 @@ def test_facts_of_a_run(recorded):
     assert close(meta["cost"]["total"], calls * (meta["cost"]["in"] + meta["cost"]["out"]))
     first = experiment.model.flat(sort="running", limit=1)[0]
     running = words.share(first["running"], sum(loc["running"] for loc in info["locations"]))
-    assert first["name"] in meta["sentences"][0] and running in meta["sentences"][0]
+    # behind a sentence about waiting, if the threads hardly got a processor on a busy machine
+    at = next(i for i, text in enumerate(meta["sentences"]) if first["name"] in text and running in text)
+    assert at <= 1
     names = view(experiment.model, "regions")[0]["names"]
-    assert names[meta["about"][0]] == first["name"] and len(meta["about"]) == len(meta["sentences"])
+    assert names[meta["about"][at]] == first["name"] and len(meta["about"]) == len(meta["sentences"])
 
 
 def test_words_of_pages(ranks):
