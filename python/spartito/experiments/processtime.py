@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Usage:
-    """A process. cpu: user and system time of all its threads, in s; recorded: the part of it in the recorded threads, in s;
+    """A process. cpu: user and system time of all its threads while it was measured, in s; recorded: that of the recorded threads;
     native: threads at its end that were not recorded; cpus: processors on which it may run."""
 
     def __init__(self, info: dict[str, Any], process: int) -> None:
@@ -27,7 +27,7 @@ class Usage:
 
     @property
     def outside(self) -> float:
-        """Processor time outside of the recorded threads, in s, with that before the measurement began."""
+        """Processor time outside of the recorded threads, in s."""
         return max(0.0, self.cpu - self.recorded)
 
 

@@ -338,6 +338,7 @@ int sp_process_start(const char *dir, struct sp_settings *s, struct sp_filter *f
 	pthread_mutex_unlock(&sp_process.lock);
 	sp_task_forget(false);
 	sp_clock_init(sp_process.settings.clock);
+	sp_usage_begin();
 	sp_process.dir = strdup(dir);
 	if (how != SP_RAW_STARTED_SAMPLER)
 		let_sampler_in();

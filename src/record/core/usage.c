@@ -41,15 +41,32 @@ static uint64_t ns(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-void sp_usage_end(void)
+/* Processor time until the measurement began; a child of fork, with another process id, begins at 0. */
+static struct {
+	pid_t pid;
+	uint64_t ns;
+} before;
+
+static uint64_t used(void)
 {
 	struct rusage u;
+	return getrusage(RUSAGE_SELF, &u) ? 0 : ns(u.ru_utime) + ns(u.ru_stime);
+}
+
+void sp_usage_begin(void)
+{
+	before.pid = getpid();
+	before.ns = used();
+}
+
+void sp_usage_end(void)
+{
 	cpu_set_t set;
 	if (sp_process.sampled)
 		return; /* this is the sampler */
 	const uint64_t n = threads();
-	if (getrusage(RUSAGE_SELF, &u) == 0)
-		define(SP_META_CPU_TIME, ns(u.ru_utime) + ns(u.ru_stime));
+	const uint64_t now = used(), begin = before.pid == getpid() ? before.ns : 0;
+	define(SP_META_CPU_TIME, now > begin ? now - begin : 0);
 	if (n)
 		define(SP_META_OS_THREADS, n);
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
