@@ -54,10 +54,28 @@ void sp_raw_report_rest(struct sp_raw_file *f)
 	f->problems = PROBLEMS_REPORTED;
 }
 
+static bool all_zero(const unsigned char *p, size_t n)
+{
+	uint64_t w;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		if (w)
+			return false;
+	}
+	for (; n; p++, n--)
+		if (*p)
+			return false;
+	return true;
+}
+
 static int check_header(struct sp_raw_file *f, struct sp_err *e)
 {
 	const struct sp_raw_header *h = &f->header;
 
+	/* the recorder makes the file, then its first page, then the header in it */
+	if (all_zero(f->map, f->size < PAGE ? f->size : PAGE))
+		return sp_fail(e, 0, "%s at 0x0: no header yet: the process was just beginning to record", f->name);
 	if (f->size < PAGE)
 		return sp_fail(e, 0, "%s at 0x%zx: cut short within the header", f->name, f->size);
 	memcpy(&f->header, f->map, sizeof(f->header));
@@ -76,18 +94,6 @@ static int check_header(struct sp_raw_file *f, struct sp_err *e)
 	if (h->version == 0)
 		return sp_fail(e, 0, "%s at 0xc: format version 0 does not exist", f->name);
 	return 0;
-}
-
-static bool all_zero(const unsigned char *p, size_t n)
-{
-	uint64_t w;
-
-	for (; n >= 8; p += 8, n -= 8) {
-		memcpy(&w, p, 8);
-		if (w)
-			return false;
-	}
-	return true;
 }
 
 /* Whether a page begins like a chunk; at: offset of any page of the file. */

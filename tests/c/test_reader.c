@@ -132,6 +132,23 @@ static void expect_error(size_t offset, uint32_t value, const char *text)
 	free(bytes);
 }
 
+/* A process that ends between making the file and writing its header leaves an empty file or a page of zeros. */
+static void test_without_header(void)
+{
+	static const unsigned char zeros[4096];
+	const size_t sizes[] = {0, 7, 4096};
+	size_t i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		const char *dir = scratch_experiment();
+		struct sp_err e = {.code = 0};
+		struct sp_model *m;
+
+		scratch_bytes(dir, "a.raw", zeros, sizes[i]);
+		CHECK(sp_model_load(&m, dir, 0, &e) == -1 && strstr(e.text, "just beginning to record"));
+	}
+}
+
 static void test_refused(void)
 {
 	struct sp_err e = {.code = 0};
@@ -246,6 +263,7 @@ int main(void)
 	test_old("v7-rare.raw", 0);
 	test_whole();
 	test_refused();
+	test_without_header();
 	test_truncated();
 	test_flipped();
 	test_lost_chunk();
