@@ -370,7 +370,9 @@ enum sp_raw_extra {
 	SP_RAW_X_WAIT_BEGIN = 64,
 	SP_RAW_X_WAIT_END = 65,
 	SP_RAW_X_LOCK_ACQUIRE = 66,
-	SP_RAW_X_LOCK_RELEASE = 67
+	SP_RAW_X_LOCK_RELEASE = 67,
+	/* time off the processor; payload: SP_RAW_OFF_CPU_… */
+	SP_RAW_X_OFF_CPU = 70
 };
 
 /* The numbers are those of OTF2's CollectiveOp, RmaSyncLevel, LockType and RmaAtomicType. */

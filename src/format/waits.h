@@ -66,6 +66,8 @@ _Static_assert(sizeof(struct sp_raw_wait) == 72, "raw wait");
 
 /* The META record that says that off-CPU time was measured; its value: ticks of the shortest gap. */
 #define SP_META_OFF_CPU "off_cpu_gap"
+/* The META record that says that a trace of the process has OFF_CPU records. */
+#define SP_META_OFF_CPU_TRACE "off_cpu_trace"
 
 /* The time in which a thread did not run, at one call path. */
 struct sp_raw_off_cpu {
@@ -75,6 +77,9 @@ struct sp_raw_off_cpu {
 	uint64_t count;     /* number of times */
 };
 _Static_assert(sizeof(struct sp_raw_off_cpu) == 32, "raw off-cpu");
+
+/* The word of an OFF_CPU record in the trace: ns of the time since the event before, shifted; the bit: preempted. */
+enum { SP_RAW_OFF_CPU_SHIFT = 1, SP_RAW_OFF_CPU_PREEMPTED = 1 };
 
 /* Instead of the first element of a thread's first chunk of these: the thread's processor clock. */
 struct sp_raw_thread_cpu {

@@ -74,8 +74,13 @@ enum sp_event_kind {
 	SP_EVENT_WAIT_END,
 	/* id: a lock that the location holds from now on; uint: its acquisition count; 0: not recorded */
 	SP_EVENT_LOCK_ACQUIRE,
-	SP_EVENT_LOCK_RELEASE /* uint: that of its acquire, which may be in another location, or before the trace */
+	SP_EVENT_LOCK_RELEASE, /* uint: that of its acquire, which may be in another location, or before the trace */
+	/* uint: ns of the time since the previous event in which the location did not run, at most all of it; id:
+	 * enum sp_off_cpu_kind */
+	SP_EVENT_OFF_CPU
 };
+
+enum sp_off_cpu_kind { SP_OFF_CPU_WAITING, SP_OFF_CPU_PREEMPTED, SP_OFF_CPU_KINDS };
 
 /* Values of sp_mpi.root that are not ranks. */
 enum {

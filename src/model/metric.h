@@ -9,6 +9,8 @@
 
 #include "model/str.h"
 
+struct sp_model;
+
 /* A quantity that is counted in addition to time. */
 struct sp_metric {
 	struct sp_str name, unit, what;
@@ -34,6 +36,8 @@ enum sp_metric_kind {
 	SP_METRIC_OFF_CPU, /* "running", "waiting", "preempted"; the raw format has rows instead of definitions */
 	SP_METRIC_KINDS
 };
+/* Whether off-CPU time is known over time in all processes with a trace that measured it. */
+bool sp_off_cpu_in_trace(const struct sp_model *m);
 /* The metrics that count time off the processor: indices + 1, 0: the model does not have it. If no process measured
  * off-CPU time, `waiting` are those of samples: idle, and waiting for the GIL. */
 struct sp_off_cpu_columns {

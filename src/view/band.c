@@ -58,7 +58,7 @@ void sp_band_flush(struct sp_band *b)
 	if (best != SP_NONE || b->events) {
 		share = width > 0 ? share / width : 0;
 		put_row(b, (struct sp_band_row){b->location, b->bucket, best, (float)(share < 1 ? share : 1),
-		                                b->events < UINT32_MAX ? (uint32_t)b->events : UINT32_MAX});
+		                                b->events < UINT32_MAX ? (uint32_t)b->events : UINT32_MAX, 0});
 	}
 	b->events = 0;
 }

@@ -2,6 +2,7 @@
 #include "view/samples.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,49 @@ void sp_view_samples_walk(const struct sp_view_samples *l, uint64_t begin, uint6
 		}
 		k++;
 	}
+}
+
+struct sharing {
+	uint64_t begin;
+	double pixel; /* ns */
+	uint32_t pixels;
+	float (*share)[SP_SAMPLE_STATES];
+};
+
+/* Combined samples are within one pixel; a single sample may span several. */
+static void add_shares(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
+                       uint64_t samples)
+{
+	const struct sharing *s = arg;
+	const double from = (double)(begin - s->begin) / s->pixel, to = (double)(end - s->begin) / s->pixel;
+	uint32_t at = (uint32_t)from;
+	int i;
+
+	(void)path;
+	(void)ns;
+	for (at = at < s->pixels ? at : s->pixels - 1; at < s->pixels && (at < to || samples > 1); at++) {
+		const double part = fmin(at + 1, to) - fmax(at, from);
+
+		for (i = 0; i < SP_SAMPLE_STATES; i++)
+			if (state[i])
+				s->share[at][i] += (float)(samples > 1 ? (double)state[i] / s->pixel : fmax(part, 0));
+		if (samples > 1)
+			break;
+	}
+}
+
+void sp_view_samples_shares(const struct sp_view_samples *l, uint64_t begin, uint64_t end, uint32_t pixels,
+                            float (*share)[SP_SAMPLE_STATES])
+{
+	struct sharing s = {begin, (double)(end - begin) / pixels, pixels, share};
+	uint32_t at;
+	int i;
+
+	memset(share, 0, pixels * sizeof(*share));
+	sp_view_samples_walk(l, begin, end, pixels, add_shares, &s);
+	for (at = 0; at < pixels; at++)
+		for (i = 0; i < SP_SAMPLE_STATES; i++)
+			share[at][i] = fminf(share[at][i], 1); /* sums are rounded */
 }
 
 bool sp_view_samples_only(const struct sp_model *m, uint32_t location)

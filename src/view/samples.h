@@ -54,6 +54,10 @@ typedef void sp_view_samples_fn(void *arg, uint64_t begin, uint64_t end, uint32_
 void sp_view_samples_walk(const struct sp_view_samples *l, uint64_t begin, uint64_t end, uint32_t pixels,
                           sp_view_samples_fn *report, void *arg);
 
+/* Sets share[i] to the shares of the states in the i-th of `pixels` equal parts of [begin, end) (0 to 1). */
+void sp_view_samples_shares(const struct sp_view_samples *l, uint64_t begin, uint64_t end, uint32_t pixels,
+                            float (*share)[SP_SAMPLE_STATES]);
+
 /* Whether samples replace the trace of the location, because no trace was recorded. */
 bool sp_view_samples_only(const struct sp_model *m, uint32_t location);
 

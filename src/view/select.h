@@ -58,7 +58,8 @@ int sp_selected_metrics(const struct sp_selected *s, const struct sp_viewed *v, 
 /* Whether the metric is known for the selection. */
 static inline bool sp_selected_counts(const struct sp_selected *s, const struct sp_metric *x)
 {
-	return !s->clipped || !x->own || sp_view_samples_metric_of(x) != SP_VIEW_SAMPLES_NONE;
+	return !s->clipped || !x->own || sp_view_samples_metric_of(x) != SP_VIEW_SAMPLES_NONE ||
+	       (x->kind == SP_METRIC_OFF_CPU && sp_off_cpu_in_trace(s->own));
 }
 /* Writes meta.unranged: the names of the metrics that are not known for the selection. */
 void sp_selected_unranged(const struct sp_selected *s, struct sp_columns *out);

@@ -63,13 +63,14 @@ describe("an overview", () => {
         region: Uint32Array.of(7, 9, 9),
         share: Float32Array.of(1, 0.5, 1),
         events: Uint32Array.of(2, 4, 1),
+        waiting: Float32Array.of(0.25, 0, 1),
       },
     ),
   );
   const tile = new Overview(64, 2, columns);
   it("has the region that ran longest in a column, only for its locations", () => {
     const all = { complete: true, pieces: [{ value: tile, level: 0, ...whole, exact: true }] };
-    expect(cellAt(all, 64, 0.001, whole)).toMatchObject({ region: 7, share: 1, events: 2, begin: 0, end: 8 / TILE });
+    expect(cellAt(all, 64, 0.001, whole)).toMatchObject({ region: 7, share: 1, events: 2, waiting: 64 / 255, begin: 0, end: 8 / TILE });
     expect(cellAt(all, 65, 4.001, whole)!.share).toBeCloseTo(0.5, 2);
     expect(cellAt(all, 65, 1, whole)!.region).toBe(NONE);
   });

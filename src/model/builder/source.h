@@ -59,7 +59,8 @@ struct sp_event_range {
 	size_t thread; /* index of the thread in the raw file */
 	uint64_t end;  /* ticks; no event is later */
 	uint64_t words;
-	bool reported; /* a problem was reported: its events did not fit together */
+	uint64_t waiting; /* ns of the time after the last event in which it waited */
+	bool reported;    /* a problem was reported: its events did not fit together */
 };
 
 struct sp_model_private {

@@ -267,13 +267,10 @@ static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, 
 /* Returns the number of events, 0 or 1, or SP_EVENTS_AGAIN; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
-	static const unsigned char need[] = {[SP_RAW_X_TIME] = 1,
-	                                     [SP_RAW_X_COUNTER] = 2,
-	                                     [SP_RAW_X_PARAMETER_INT] = 2,
-	                                     [SP_RAW_X_PARAMETER_UINT] = 2,
-	                                     [SP_RAW_X_PARAMETER_STRING] = 2,
-	                                     [SP_RAW_X_MARKER] = 1,
-	                                     [SP_RAW_X_LOST] = 1};
+	static const unsigned char need[] = {
+	    [SP_RAW_X_TIME] = 1,           [SP_RAW_X_COUNTER] = 2,          [SP_RAW_X_PARAMETER_INT] = 2,
+	    [SP_RAW_X_PARAMETER_UINT] = 2, [SP_RAW_X_PARAMETER_STRING] = 2, [SP_RAW_X_MARKER] = 1,
+	    [SP_RAW_X_LOST] = 1,           [SP_RAW_X_OFF_CPU] = 1};
 	uint32_t what = id & 0xff, words = id >> 8 & 0xff;
 	const uint64_t *payload = s->words + s->at + 1;
 
@@ -310,6 +307,11 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		return 1;
 	case SP_RAW_X_METRICS:
 		return metric(s, words, payload, out);
+	case SP_RAW_X_OFF_CPU:
+		out->kind = SP_EVENT_OFF_CPU;
+		out->id = payload[0] & SP_RAW_OFF_CPU_PREEMPTED ? SP_OFF_CPU_PREEMPTED : SP_OFF_CPU_WAITING;
+		out->u.uint = payload[0] >> SP_RAW_OFF_CPU_SHIFT;
+		return 1;
 	default:
 		if (what >= SP_RAW_X_MPI_SEND && what <= SP_RAW_X_RMA_LOCK)
 			return sp_events_mpi(s, what, words, payload, out);
@@ -344,6 +346,7 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 {
 	uint32_t id = (uint32_t)(w >> SP_RAW_KIND_BITS) & SP_RAW_ID_MAX;
 	uint64_t ticks = s->ticks, next = 0;
+	const uint64_t before = s->ns;
 	int made;
 
 	if (w == 0) {
@@ -377,6 +380,8 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 		s->metric = 0;
 	}
 	out->time = to_ns(s, ticks);
+	if (made && out->kind == SP_EVENT_OFF_CPU && out->u.uint > out->time - before)
+		out->u.uint = out->time - before;
 	if (made == SP_EVENTS_AGAIN) {
 		s->ticks -= w >> SP_RAW_DELTA_SHIFT;
 		return 1;
@@ -452,12 +457,8 @@ static struct sp_event leave_top(struct sp_events *s)
 	return out;
 }
 
-/* Leaves regions that are still open after the last word. */
-static void at_end(struct sp_events *s)
+static void report_mismatches(struct sp_events *s)
 {
-	if (s->end > s->ns)
-		s->ns = s->end;
-	s->keep = 0;
 	if (s->forced + s->dropped == 0 || s->quiet || s->place->reported)
 		return;
 	s->place->reported = true;
@@ -465,6 +466,23 @@ static void at_end(struct sp_events *s)
 	                 "%s: in the trace of location %" PRIu32 " %" PRIu64 " regions were never left and %" PRIu64
 	                 " never entered",
 	                 s->raw->name, s->thread->state.id, s->forced, s->dropped);
+}
+
+/* Begins to leave the regions that are still open after the last word. Returns the number of events, 0 or 1: the time
+ * in which the location waited since the last word. */
+static int at_end(struct sp_events *s, struct sp_event *out)
+{
+	const uint64_t since = s->ns;
+
+	if (s->end > s->ns)
+		s->ns = s->end;
+	s->keep = 0;
+	report_mismatches(s);
+	if (!s->place->waiting || s->depth == 0 || s->ns == since)
+		return 0;
+	*out = (struct sp_event){.time = s->ns, .kind = SP_EVENT_OFF_CPU, .id = SP_OFF_CPU_WAITING};
+	out->u.uint = s->place->waiting < s->ns - since ? s->place->waiting : s->ns - since;
+	return 1;
 }
 
 bool sp_events_position(const struct sp_events *s, struct sp_events_position *place)
@@ -580,7 +598,7 @@ static int read_events(void *arg)
 		if (rc < 0)
 			return -1;
 		if (rc == 0)
-			at_end(s);
+			k += (size_t)at_end(s, &r->out[k]);
 	}
 	r->n = k;
 	return 0;

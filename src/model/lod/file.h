@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define SP_LOD_MAGIC   "SPPYRAMD"
-#define SP_LOD_VERSION 6u
+#define SP_LOD_VERSION 7u
 
 enum {
 	SP_LOD_PAGE = 4096,
@@ -49,9 +49,9 @@ struct sp_lod_file_location {
 	uint64_t begin, end; /* ns */
 	uint64_t n_sums;     /* number of sums of the finest level */
 	struct sp_lod_array points, frames, nodes, cells, strips, sums, entries, markers, series, samples, groups;
-	struct sp_lod_array counts, grown, steps;
+	struct sp_lod_array counts, grown, steps, gaps;
 };
-_Static_assert(sizeof(struct sp_lod_file_location) == 280, "lod location");
+_Static_assert(sizeof(struct sp_lod_file_location) == 296, "lod location");
 
 /* The begin of a bucket. */
 struct sp_lod_point {
@@ -160,6 +160,16 @@ struct sp_lod_step {
 	uint32_t reserved;
 };
 _Static_assert(sizeof(struct sp_lod_step) == 32, "lod step");
+
+/* An interval between two events of which the location did not run for `off` ns, at most all of it. In the order of
+ * time. */
+struct sp_lod_gap {
+	uint64_t begin, end; /* ns */
+	uint64_t off;        /* ns */
+	uint32_t path;
+	uint32_t kind; /* enum sp_off_cpu_kind */
+};
+_Static_assert(sizeof(struct sp_lod_gap) == 32, "lod gap");
 
 /* Metrics that are read at each enter and leave have separate numbers, from 0 to sp_lod_metrics() - 1. If a process has
  * such metrics, `counts` of each of its locations has a row for each bucket and one for the end: the time of the last

@@ -90,13 +90,14 @@ bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location
 	l->samples = array(p, t, &t->samples, sizeof(*l->samples));
 	l->groups = array(p, t, &t->groups, sizeof(*l->groups));
 	l->steps = array(p, t, &t->steps, sizeof(*l->steps));
+	l->gaps = array(p, t, &t->gaps, sizeof(*l->gaps));
 	l->counts = t->counts.n ? array(p, t, &t->counts, sizeof(*l->counts)) : NULL;
 	l->grown = t->counts.n ? array(p, t, &t->grown, sizeof(*l->grown)) : NULL;
 	nodes = array(p, t, &t->nodes, sizeof(struct sp_lod_node));
 	strips = array(p, t, &t->strips, sizeof(struct sp_lod_strip));
 	sums = array(p, t, &t->sums, sizeof(struct sp_lod_sum));
 	return l->points && l->frames && l->cells && l->entries && nodes && strips && sums && l->markers && l->series &&
-	       l->samples && l->groups && l->steps && (t->counts.n == 0 || (l->counts && l->grown)) &&
+	       l->samples && l->groups && l->steps && l->gaps && (t->counts.n == 0 || (l->counts && l->grown)) &&
 	       set_levels(l, nodes, strips, sums);
 }
 
@@ -275,5 +276,5 @@ bool sp_lod_sound(const struct sp_model *m, const struct sp_lod_location *l)
 {
 	return points_are_sound(l) && frames_are_sound(m, l) && nodes_are_sound(l) && all_cells_are_sound(m, l) &&
 	       strips_are_sound(m, l) && sums_are_sound(m, l) && notes_are_sound(m, l) && metrics_are_sound(m, l) &&
-	       sp_lod_steps_sound(m, l);
+	       sp_lod_steps_sound(m, l) && sp_lod_gaps_sound(m, l);
 }

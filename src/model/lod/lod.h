@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "model/event.h"
 #include "model/model.h"
 #include "model/path.h"
 
@@ -90,6 +91,17 @@ typedef void sp_lod_step_fn(void *arg, uint32_t task, uint64_t begin, uint64_t e
  * pixel and are narrower than it are reported together. q->counter is unused. Returns 0, or -1 with e set. */
 int sp_lod_steps(struct sp_lod *p, uint32_t location, uint32_t task, const struct sp_lod_asked *q,
                  sp_lod_step_fn *report, void *arg, struct sp_err *e);
+
+/* ---- off-CPU time ---- */
+
+/* Sets share[i] to the share of the i-th of q->pixels equal parts of [q->begin, q->end] in which the location waited
+ * (0 to 1). q->counter is unused. When within the time between two events it waited is not recorded: each part of that
+ * time has the same share. Returns 0, or -1 with e set. */
+int sp_lod_waiting(struct sp_lod *p, uint32_t location, const struct sp_lod_asked *q, float *share, struct sp_err *e);
+/* Adds the ns in [begin, end] in which the location did not run to off[path][enum sp_off_cpu_kind]. Returns 0, or -1
+ * with e set. */
+int sp_lod_off_cpu(struct sp_lod *p, uint32_t location, uint64_t begin, uint64_t end, double (*off)[SP_OFF_CPU_KINDS],
+                   struct sp_err *e);
 
 /* ---- metrics that are read at each enter and leave ---- */
 

@@ -25,7 +25,7 @@ struct sp_lod_made {
 	struct sp_lod_file_location place; /* `at` and `hash` are set when it is written */
 	struct sp_lod_list points, frames, markers, series, samples, groups, sum_entries[SP_LOD_LEVELS],
 	    sums[SP_LOD_LEVELS];
-	struct sp_lod_list counts, steps, grown[SP_LOD_LEVELS];
+	struct sp_lod_list counts, steps, gaps, grown[SP_LOD_LEVELS];
 	struct sp_lod_list nodes[SP_LOD_LEVELS], cells[SP_LOD_LEVELS], strips[SP_LOD_LEVELS];
 };
 

@@ -48,6 +48,7 @@ void sp_lod_made_free(struct sp_lod_made *x)
 	free(x->groups.p);
 	free(x->counts.p);
 	free(x->steps.p);
+	free(x->gaps.p);
 	for (i = 0; i < SP_LOD_LEVELS; i++) {
 		free(x->nodes[i].p);
 		free(x->cells[i].p);
@@ -72,6 +73,7 @@ static void made_init(struct sp_lod_made *x)
 	x->groups.size = sizeof(struct sp_lod_group);
 	x->counts.size = sizeof(uint64_t);
 	x->steps.size = sizeof(struct sp_lod_step);
+	x->gaps.size = sizeof(struct sp_lod_gap);
 	for (i = 0; i < SP_LOD_LEVELS; i++) {
 		x->nodes[i].size = sizeof(struct sp_lod_node);
 		x->cells[i].size = sizeof(uint64_t);
@@ -287,6 +289,10 @@ static inline void one(struct sp_lod_maker *x, const struct sp_event *ev)
 	case SP_EVENT_OFF:
 	case SP_EVENT_ON:
 		sp_lod_metrics_off(x);
+		break;
+	case SP_EVENT_OFF_CPU:
+		if (x->depth)
+			x->failed |= !sp_lod_gap(x, ev, length);
 	}
 }
 

@@ -119,6 +119,9 @@ void sp_lod_cell_add(struct sp_lod_cell *c, uint64_t first, uint64_t last, uint3
 bool sp_lod_step(struct sp_lod_maker *x, uint64_t time, uint32_t task);
 bool sp_lod_steps_finish(struct sp_lod_maker *x, uint64_t end);
 
+/* The location did not run for a part of the last `length` ns, in the innermost call; false: no memory. */
+bool sp_lod_gap(struct sp_lod_maker *x, const struct sp_event *ev, uint64_t length);
+
 /* Completes the node of level 0, which ends at `end`; all: it is the last one, so complete the nodes of all levels. */
 void sp_lod_node_done(struct sp_lod_maker *x, uint64_t end, bool all);
 /* The same for the strip of level 0. */

@@ -36,6 +36,7 @@ struct sp_lod_location {
 	const struct sp_lod_sample *samples;
 	const struct sp_lod_group *groups;
 	const struct sp_lod_step *steps;
+	const struct sp_lod_gap *gaps;
 	const uint64_t *counts, *grown; /* NULL: the location has no inclusive metrics */
 	struct sp_lod_level levels[SP_LOD_LEVELS];
 	struct sp_lod_strips strips[SP_LOD_LEVELS];
@@ -63,8 +64,9 @@ struct sp_lod {
 bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location *l);
 /* Whether the location's contents are valid. */
 bool sp_lod_sound(const struct sp_model *m, const struct sp_lod_location *l);
-/* steps.c; the same for its steps. */
+/* steps.c, off_cpu.c; the same for its steps and gaps. */
 bool sp_lod_steps_sound(const struct sp_model *m, const struct sp_lod_location *l);
+bool sp_lod_gaps_sound(const struct sp_model *m, const struct sp_lod_location *l);
 
 /* raw.c: takes the raw file of a location, which all readers share, until sp_lod_raw_give(); *raw is NULL if the
  * location has no events. Returns 0, or -1 with e set. */

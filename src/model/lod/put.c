@@ -13,7 +13,7 @@
 /* The file is written in small pieces. The page cache uses huge pages for a large piece, which a virtual machine often
  * has to get from its host first: that takes ten times as long as writing. Several threads write, because most of the
  * time goes to page faults, which the system handles on each processor separately. */
-enum { PIECE = 256 * 1024, MAX_WRITERS = 8, LISTS = 8 + 6 * SP_LOD_LEVELS };
+enum { PIECE = 256 * 1024, MAX_WRITERS = 8, LISTS = 9 + 6 * SP_LOD_LEVELS };
 _Static_assert(SP_LOD_SPAN % PIECE == 0, "a span is hashed as its pieces are");
 
 struct putting {
@@ -52,7 +52,7 @@ uint64_t sp_lod_size(const struct sp_lod_made *x)
 {
 	uint64_t n = x->points.n * x->points.size + x->frames.n * x->frames.size + x->markers.n * x->markers.size +
 	             x->series.n * x->series.size + x->samples.n * x->samples.size + x->groups.n * x->groups.size +
-	             x->counts.n * x->counts.size + x->steps.n * x->steps.size;
+	             x->counts.n * x->counts.size + x->steps.n * x->steps.size + x->gaps.n * x->gaps.size;
 	unsigned i;
 
 	for (i = 0; i < SP_LOD_LEVELS; i++) {
@@ -109,6 +109,7 @@ static void put_all(struct putting *p, struct sp_lod_made *x)
 	put(p, &to->groups, &x->groups);
 	put(p, &to->counts, &x->counts);
 	put(p, &to->steps, &x->steps);
+	put(p, &to->gaps, &x->gaps);
 	for (i = 0; i < SP_LOD_LEVELS; i++)
 		put(p, &to->nodes, &x->nodes[i]);
 	for (i = 0; i < SP_LOD_LEVELS; i++)

@@ -184,6 +184,7 @@ void sp_fields_event_range(struct sp_pack *k, struct sp_event_range *p)
 	sp_pack_number(k, p->thread);
 	sp_pack_number(k, p->end);
 	sp_pack_number(k, p->words);
+	sp_pack_number(k, p->waiting);
 	sp_pack_bool(k, &p->reported);
 }
 

@@ -9,7 +9,7 @@
 
 #define SP_IMAGE_NAME    "merged"
 #define SP_IMAGE_MAGIC   "SPMERGED"
-#define SP_IMAGE_VERSION 11u
+#define SP_IMAGE_VERSION 12u
 
 enum { SP_IMAGE_PAGE = 4096 };
 

@@ -30,15 +30,38 @@ static uint32_t metric(struct sp_builder *b, const char *name, const char *what)
 	                                              .own = true});
 }
 
+/* The value of a META record of the process; NULL: it has none. */
+static const char *meta_of(const struct sp_process *p, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < p->metas; i++)
+		if (strcmp(p->meta[i].key.p, key) == 0)
+			return p->meta[i].value.p;
+	return NULL;
+}
+
+bool sp_off_cpu_in_trace(const struct sp_model *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_processes; i++) {
+		const struct sp_process *p = &m->processes[i];
+
+		if (p->traced && meta_of(p, SP_META_OFF_CPU) && !meta_of(p, SP_META_OFF_CPU_TRACE))
+			return false;
+	}
+	return true;
+}
+
 int sp_build_off_cpu_metrics(struct sp_builder *b, struct sp_loading *l)
 {
 	const struct sp_process *p = &l->process;
 	struct sp_off_cpu_metrics *o = &l->off_cpu;
-	size_t i;
+	const char *gap = meta_of(p, SP_META_OFF_CPU);
 
-	for (i = 0; i < p->metas; i++)
-		if (strcmp(p->meta[i].key.p, SP_META_OFF_CPU) == 0)
-			o->gap = strtoull(p->meta[i].value.p, NULL, 10);
+	if (gap)
+		o->gap = strtoull(gap, NULL, 10);
 	if (!o->gap)
 		return 0;
 	if (metric(b, "running", "time in which the thread ran") >= b->m->n_metrics)
@@ -175,6 +198,7 @@ static int add_last(struct adding *a, const struct sp_raw_thread_cpu *c, uint64_
 	off = fmin(off, 0x1p62); /* a damaged clock */
 	if (off < 1)
 		return 0;
+	a->l->places[a->t - a->l->source->raw->threads].waiting = (uint64_t)off;
 	return add(a, &(struct sp_raw_off_cpu){.node = frames[n - 1].node, .waiting = (uint64_t)off, .count = 1},
 	           UINT64_MAX);
 }

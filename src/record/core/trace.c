@@ -165,6 +165,14 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 		sp_extra_at(t, what, payload, n, sp_ticks());
 }
 
+void sp_event_off_cpu(struct sp_thread *t, uint64_t ns, bool preempted, uint64_t now)
+{
+	const uint64_t word = ns << SP_RAW_OFF_CPU_SHIFT | (preempted ? SP_RAW_OFF_CPU_PREEMPTED : 0);
+	/* without space nothing is lost but its place in time: the sum is in the profile */
+	if (t->traced)
+		append(t, SP_RAW_X_OFF_CPU, &word, 1, 0, now);
+}
+
 void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now)
 {
 	if (t->traced)

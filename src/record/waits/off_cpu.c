@@ -5,6 +5,7 @@
 #include "record/process.h"
 #include "record/rows.h"
 #include "record/stack.h"
+#include "record/trace.h"
 #include "record/waits/waits.h"
 
 #include <errno.h>
@@ -48,9 +49,10 @@ void sp_off_cpu_start(void)
 {
 	char text[24];
 	gap = sp_process.header->start != SP_RAW_STARTED_SAMPLER && sp_process.settings.instrument ? shortest_gap() : 0;
-	if (gap)
-		sp_define_meta(SP_META_OFF_CPU, text,
-		               (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)gap));
+	if (!gap)
+		return;
+	sp_define_meta(SP_META_OFF_CPU, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)gap));
+	sp_define_meta(SP_META_OFF_CPU_TRACE, "1", 1);
 }
 
 static struct switches read_switches(void)
@@ -114,6 +116,8 @@ static void count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, unsign
 			row->count++;
 			*(preempted ? &row->preempted : &row->waiting) += off;
 		}
+		if (!paused) /* where in a gap with a pause it was is not known */
+			sp_event_off_cpu(t, off, preempted, now);
 	}
 	errno = error;
 }

@@ -64,8 +64,48 @@ static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_quer
 	return rc;
 }
 
+/* Adds the off-CPU time of the range, and the rest of the exclusive times as running. */
+static int off_cpu_in_range(const struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
+                            struct sp_counted *sums, struct sp_err *e)
+{
+	const struct sp_model *m = s->own;
+	const struct sp_off_cpu_columns c = sp_off_cpu_columns(m);
+	double(*off)[SP_OFF_CPU_KINDS] = calloc(m->n_paths, sizeof(*off));
+	struct sp_lod *p = NULL;
+	struct sp_span span;
+	uint32_t i;
+	size_t k, path;
+	int rc = !off ? no_memory(e) : sp_span_of(&span, m, q, e) || sp_view_lod_if_any(v, &p, e) ? -1 : 0;
+
+	for (i = 0; i < m->n_locations && rc == 0 && p; i++)
+		if (sp_span_asks(m, q, i) && !sp_view_samples_only(m, i))
+			rc = sp_lod_off_cpu(p, i, span.begin, span.end, off, e);
+	for (path = m->n_paths; path-- > 1 && rc == 0;) {
+		const double all = fmax(0, s->values[path].excl);
+		const double waiting = fmin(all, off[path][SP_OFF_CPU_WAITING]);
+		const double preempted = fmin(all - waiting, off[path][SP_OFF_CPU_PREEMPTED]);
+		const struct {
+			size_t column;
+			double value;
+		} parts[] = {{c.waiting[0], waiting}, {c.preempted, preempted}, {c.running, all - waiting - preempted}};
+
+		for (k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
+			struct sp_counted *x = &sums[path * m->n_metrics + parts[k].column - 1];
+
+			if (!parts[k].column)
+				continue;
+			x->excl = parts[k].value;
+			x->incl += x->excl;
+			sums[m->paths[path].parent * m->n_metrics + parts[k].column - 1].incl += x->incl;
+		}
+	}
+	free(off);
+	return rc;
+}
+
 /* Adds the counts of callees to their callers. */
-static int ranged(const struct sp_viewed *v, const struct sp_view_query *q, struct sp_counted *sums, struct sp_err *e)
+static int ranged(const struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
+                  struct sp_counted *sums, struct sp_err *e)
 {
 	const struct sp_model *m = v->m;
 	const size_t width = m->n_metrics, n = sp_lod_metrics(m);
@@ -88,6 +128,9 @@ static int ranged(const struct sp_viewed *v, const struct sp_view_query *q, stru
 		}
 	}
 	free(grown);
+	/* without a process that measured it, the columns are those of samples */
+	if (rc == 0 && sp_off_cpu_columns(m).running && sp_off_cpu_in_trace(m))
+		rc = off_cpu_in_range(s, v, q, sums, e);
 	return rc;
 }
 
@@ -102,7 +145,7 @@ int sp_selected_metrics(const struct sp_selected *s, const struct sp_viewed *v, 
 	if (!*sums)
 		return no_memory(e);
 	if (s->clipped)
-		return ranged(v, q, *sums, e);
+		return ranged(s, v, q, *sums, e);
 	if (sp_metric_paths(&s->view, &whole, e))
 		return -1;
 	for (i = 0; i < n; i++)

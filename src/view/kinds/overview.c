@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "model/model.h"
@@ -18,6 +19,8 @@ struct drawing {
 	struct sp_band band; /* first field: add_samples() gets a pointer to it */
 	const struct sp_viewed *v;
 	struct sp_lod *p; /* NULL: there is no trace */
+	float *waiting;   /* owned; for each pixel of the location: share of its time in which it waited */
+	float (*states)[SP_SAMPLE_STATES]; /* owned; for each pixel, of a location with samples */
 };
 
 static void add_samples(void *arg, uint64_t begin, uint64_t end, uint32_t path, uint64_t ns, const uint64_t *state,
@@ -29,21 +32,40 @@ static void add_samples(void *arg, uint64_t begin, uint64_t end, uint32_t path, 
 	sp_band_add(&d->band, begin, end, path ? d->v->m->paths[path].region : SP_NONE, (double)ns, samples);
 }
 
+static void samples_waiting(struct drawing *d, const struct sp_view_samples *samples)
+{
+	const struct sp_band *b = &d->band;
+	uint32_t i;
+
+	sp_view_samples_shares(samples, b->begin, b->end, b->pixels, d->states);
+	for (i = 0; i < b->pixels; i++)
+		d->waiting[i] = fminf(d->states[i][SP_SAMPLE_IDLE] + d->states[i][SP_SAMPLE_GIL], 1);
+}
+
 static int draw(struct drawing *d, uint32_t location, struct sp_err *e)
 {
 	struct sp_band *b = &d->band;
+	const struct sp_lod_asked asked = {SP_NONE, b->begin, b->end, b->pixels};
 	const struct sp_view_samples *samples;
+	size_t row = b->n_rows;
 	int rc = 0;
 
 	sp_band_location(b, location);
 	if (sp_view_samples_only(d->v->m, location)) {
 		rc = sp_view_samples_of(d->v, location, &samples, e);
-		if (rc == 0)
+		if (rc == 0) {
 			sp_view_samples_walk(samples, b->begin, b->end, b->pixels, add_samples, d);
+			samples_waiting(d, samples);
+		}
 	} else if (d->p) {
-		rc = sp_lod_ran(d->p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e);
+		rc = sp_lod_ran(d->p, location, b->begin, b->end, (b->end - b->begin) / b->pixels, add, b, e) ||
+		             sp_lod_waiting(d->p, location, &asked, d->waiting, e)
+		         ? -1
+		         : 0;
 	}
 	sp_band_flush(b);
+	for (; rc == 0 && row < b->n_rows; row++)
+		b->rows[row].waiting = d->waiting[b->rows[row].bucket];
 	return rc;
 }
 
@@ -67,14 +89,16 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 	if (n > 1 && end > from)
 		qsort(to, end - from, sizeof(*to), by_place);
 	while (n > 1 && i < end) {
-		struct sp_band_row best = {location, b->rows[i].bucket, SP_NONE, 0, 0};
+		struct sp_band_row best = {location, b->rows[i].bucket, SP_NONE, 0, 0, 0};
 		uint64_t events = 0;
+		float waiting = 0;
 
 		while (i < end && b->rows[i].bucket == best.bucket) {
-			for (now = b->rows[i++], events += now.events;
+			for (now = b->rows[i++], events += now.events, waiting += now.waiting;
 			     i < end && b->rows[i].bucket == now.bucket && b->rows[i].region == now.region; i++) {
 				now.share += b->rows[i].share;
 				events += b->rows[i].events;
+				waiting += b->rows[i].waiting;
 			}
 			if (now.region != SP_NONE && (best.region == SP_NONE || now.share > best.share)) {
 				best.region = now.region;
@@ -82,6 +106,7 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 			}
 		}
 		best.share /= (float)n;
+		best.waiting = waiting / (float)n;
 		best.events = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;
 		*to++ = best;
 	}
@@ -121,6 +146,7 @@ static int put_rows(const struct sp_band *b, struct sp_columns *out)
 	uint32_t *region = sp_columns_reserve(out, "region", SP_COLUMN_U32, b->n_rows);
 	float *share = sp_columns_reserve(out, "share", SP_COLUMN_F32, b->n_rows);
 	uint32_t *events = sp_columns_reserve(out, "events", SP_COLUMN_U32, b->n_rows);
+	float *waiting = sp_columns_reserve(out, "waiting", SP_COLUMN_F32, b->n_rows);
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -133,6 +159,7 @@ static int put_rows(const struct sp_band *b, struct sp_columns *out)
 		region[i] = r->region;
 		share[i] = r->share;
 		events[i] = r->events;
+		waiting[i] = r->waiting;
 	}
 	return 0;
 }
@@ -149,6 +176,10 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 	rc = sp_band_init(&d.band, v->m->n_regions, span.begin, span.end, span.pixels);
 	for (i = 0; i < v->m->n_locations; i++)
 		row += sp_span_asks(v->m, q, i);
+	d.waiting = calloc(span.pixels, sizeof(*d.waiting));
+	d.states = calloc(span.pixels, sizeof(*d.states));
+	if (!d.waiting || !d.states)
+		rc = -1;
 	if (end > row)
 		end = row;
 	if (end > first)
@@ -163,5 +194,7 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 	sp_meta_real(out, "begin", (double)span.begin * S);
 	sp_meta_real(out, "end", (double)span.end * S);
 	sp_band_free(&d.band);
+	free(d.waiting);
+	free(d.states);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "model/event.h"
+#include "model/metric.h"
 #include "model/model.h"
 #include "model/process.h"
 #include "model/region.h"
@@ -182,9 +183,27 @@ __attribute__((noinline)) static int put_rare(struct stream *s, const struct sp_
 	}
 }
 
+/* Writes off-CPU time as a value of its metric, at the end of the time. */
+static int put_off_cpu(struct stream *s, const struct sp_event *ev)
+{
+	static const OTF2_Type type = OTF2_TYPE_UINT64;
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(s->a->m);
+	const size_t column = ev->id == SP_OFF_CPU_WAITING ? columns.waiting[0] : columns.preempted;
+	const uint32_t metric = (uint32_t)column - 1;
+	const OTF2_MetricValue value = {.unsigned_int = ev->u.uint};
+	uint32_t ref;
+
+	if (!column)
+		return 0;
+	ref = sp_otf2_class(s->a, &metric, 1);
+	return ref == SP_NONE ? -1 : OTF2_EvtWriter_Metric(s->w, NULL, ev->time, ref, 1, &type, &value);
+}
+
 /* Writes an event of threads, tasks and waits; before: time of the previous event. */
 static int put_task(struct stream *s, const struct sp_event *ev, uint64_t before)
 {
+	if (ev->kind == SP_EVENT_OFF_CPU)
+		return put_off_cpu(s, ev);
 	if (ev->kind >= SP_EVENT_WAIT_BEGIN)
 		return sp_otf2_wait(s->a, s->w, ev);
 	if (ev->kind != SP_EVENT_THREAD_CREATE)

@@ -232,6 +232,26 @@ static void put_parameter(struct sp_timeline *t, const struct sp_event *ev)
 	sp_timeline_note(t, ev->time, "parameter", "user", &n);
 }
 
+/* A slice within the innermost call. When in the time since the previous event the thread did not run is not recorded:
+ * the slice ends with that time. */
+static void put_off_cpu(struct sp_timeline *t, const struct sp_event *ev)
+{
+	const bool waiting = ev->id == SP_OFF_CPU_WAITING;
+	struct sp_mark mark = {.time = ev->time - ev->u.uint,
+	                       .kind = SP_MARK_BEGIN,
+	                       .region = SP_NONE,
+	                       .name = sp_text(waiting ? "waiting" : "preempted"),
+	                       .category = "off_cpu"};
+
+	/* waits that were recorded have slices of their own, and say more */
+	if (t->waits || ev->u.uint == 0)
+		return;
+	t->sink->mark(t->to, &mark);
+	mark.time = ev->time;
+	mark.kind = SP_MARK_END;
+	t->sink->mark(t->to, &mark);
+}
+
 /* Handles an event other than enter and leave; not inlined, to keep the path of those short. */
 __attribute__((noinline)) static void put_rare(struct sp_timeline *t, const struct sp_event *ev)
 {
@@ -271,6 +291,8 @@ __attribute__((noinline)) static void put_rare(struct sp_timeline *t, const stru
 			sp_timeline_io(t, ev);
 		else if (ev->kind <= SP_EVENT_RMA_LOCK)
 			sp_timeline_mpi(t, ev);
+		else if (ev->kind == SP_EVENT_OFF_CPU)
+			put_off_cpu(t, ev);
 		else if (ev->kind >= SP_EVENT_WAIT_BEGIN)
 			sp_timeline_wait(t, ev);
 		else
@@ -329,7 +351,7 @@ static void begin_location(struct sp_timeline *t, uint32_t location)
 	t->process = l->process;
 	t->open = end == SP_END_ABRUPT || end == SP_END_RUNNING;
 	t->last = l->begin;
-	t->depth = 0;
+	t->depth = t->waits = 0;
 	t->n_notes = 0;
 	t->task = t->ended = t->awaits[0] = t->awaits[1] = SP_NONE;
 	memset(t->metric_seen, 0, t->m->n_metrics * sizeof *t->metric_seen);

@@ -121,6 +121,7 @@ struct sp_timeline {
 	bool open;     /* calls that were never left stay open */
 	uint64_t last; /* time of the last event */
 	uint32_t depth;
+	uint32_t waits;        /* number of open waits */
 	struct sp_note *notes; /* owned; of the open calls, the innermost last */
 	size_t n_notes, note_capacity;
 	size_t next_flow;

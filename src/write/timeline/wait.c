@@ -223,10 +223,12 @@ static void put_lock(struct sp_timeline *t, const struct sp_event *ev)
 
 void sp_timeline_wait(struct sp_timeline *t, const struct sp_event *ev)
 {
-	if (ev->kind == SP_EVENT_WAIT_BEGIN)
+	if (ev->kind == SP_EVENT_WAIT_BEGIN) {
 		put_begin(t, ev);
-	else if (ev->kind == SP_EVENT_WAIT_END)
+		t->waits++;
+	} else if (ev->kind == SP_EVENT_WAIT_END) {
 		put_end(t, ev);
-	else
+		t->waits--;
+	} else
 		put_lock(t, ev);
 }

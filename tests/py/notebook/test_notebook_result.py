@@ -229,7 +229,7 @@ def test_of_very_many_functions_those_with_the_most_time_are_there(tmp_path):
 
 @needs_viewer
 def test_of_very_many_threads_all_have_their_names(tmp_path):
-    program = "import threading\nfor i in range(1200):\n    t = threading.Thread(target=len, args=('',))\n    t.start(); t.join()\n"
+    program = "import threading\nfor i in range(800):\n    t = threading.Thread(target=len, args=('',))\n    t.start(); t.join()\n"
     place = measure(tmp_path / "x", program, "--waits", "--memory-profile")
     text = Result(place).html()
     inner = Frame(text).inner

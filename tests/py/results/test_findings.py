@@ -24,7 +24,7 @@ import re
 def of_library(match):
     return ""
 def small(x):
-    return x + 1
+    return x * 31 % 7 * 31 % 11 * 31 % 13 * 31 % 17 * 31 % 19 * 31 % 23
 def seldom(x):
     return x + 1
 def large(n):

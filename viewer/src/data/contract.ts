@@ -401,6 +401,8 @@ export interface Answers {
       share: F32;
       /** recorded in the part */
       events: U32;
+      /** of the part's time in which the location waited; of a group the mean */
+      waiting: F32;
     };
   };
   /** What samples have found in the locations that are selected, each divided into pixels equal parts of the range. By location and part; parts without samples have no row. A sample counts until the next one, at most two periods. */

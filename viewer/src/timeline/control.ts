@@ -170,7 +170,7 @@ export class Control {
   }
   cell(at: Focus): Cell | undefined {
     const row = this.layout.rows[at.row];
-    if (row?.kind !== "thread" || at.lane >= 0) return undefined;
+    if (row?.kind !== "thread") return undefined;
     return cellAt(this.answers.overviews.get(String(Math.floor(row.location / BLOCK))), row.location, at.time, this.data.whole);
   }
   path(at: Focus, block: Block): number[] | undefined {

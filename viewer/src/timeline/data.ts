@@ -10,11 +10,15 @@ import type { Span } from "../data/timescale";
 
 const MESSAGES = 2000; // maximum in a tile; more are not readable
 
+/** A fraction as 0 to 255. */
+const byteOf = (fraction: number): number => Math.round(Math.min(Math.max(fraction, 0), 1) * 255);
+
 /** A tile of the kind "overview": for each location and column the region with the most exclusive time. */
 export class Overview {
   readonly region: Uint32Array;
   readonly share: Uint8Array; // fraction of the column's time, 0 to 255
   readonly events: Uint32Array;
+  readonly waiting: Uint8Array; // fraction of the column's time in which the location waited, 0 to 255
 
   constructor(
     readonly first: number, // first location
@@ -24,22 +28,25 @@ export class Overview {
     this.region = new Uint32Array(rows * TILE).fill(NONE);
     this.share = new Uint8Array(rows * TILE);
     this.events = new Uint32Array(rows * TILE);
+    this.waiting = new Uint8Array(rows * TILE);
     const location = columns.get("location");
     const bucket = columns.get("bucket");
     const region = columns.get("region");
     const share = columns.get("share");
     const events = columns.get("events");
+    const waiting = columns.get("waiting");
     for (let i = 0; i < location.length; i++) {
       const row = location[i]! - first;
       if (row < 0 || row >= rows || bucket[i]! >= TILE) continue;
       const at = row * TILE + bucket[i]!;
       this.region[at] = region[i]!;
-      this.share[at] = Math.round(Math.min(Math.max(share[i]!, 0), 1) * 255);
+      this.share[at] = byteOf(share[i]!);
       this.events[at] = events[i]!;
+      this.waiting[at] = byteOf(waiting[i]!);
     }
   }
   get bytes(): number {
-    return this.region.byteLength + this.share.byteLength + this.events.byteLength;
+    return this.region.byteLength + this.share.byteLength + this.events.byteLength + this.waiting.byteLength;
   }
 }
 
@@ -61,7 +68,7 @@ export function smallOf(columns: Columns<"overview">, locations: number): Small 
   for (let i = 0; i < location.length; i++) {
     const at = Math.floor((location[i]! * groups) / locations) * TILE + bucket[i]! * wide;
     small.region.fill(region[i]!, at, at + wide);
-    small.share.fill(Math.round(Math.min(Math.max(share[i]!, 0), 1) * 255), at, at + wide);
+    small.share.fill(byteOf(share[i]!), at, at + wide);
   }
   return small;
 }
@@ -364,6 +371,7 @@ export interface Cell {
   region: number;
   share: number;
   events: number;
+  waiting: number; // fraction of the cell's time in which the location waited
   begin: number;
   end: number;
 }
@@ -380,7 +388,7 @@ export function cellAt(asked: Asked<Overview> | undefined, location: number, mom
     const region = piece.value.region[at];
     if (region === undefined) continue;
     const begin = from + (column / TILE) * part;
-    return { region, share: piece.value.share[at]! / 255, events: piece.value.events[at]!, begin, end: begin + part / TILE };
+    return { region, share: piece.value.share[at]! / 255, events: piece.value.events[at]!, waiting: piece.value.waiting[at]! / 255, begin, end: begin + part / TILE };
   }
   return undefined;
 }

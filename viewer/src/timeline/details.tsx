@@ -55,6 +55,8 @@ export function describe(control: Control, facts: Facts, regions: Regions, at: F
   const marker = at.lane < 0 && control.data.markers.find((m) => control.rowOf(m.location) === at.row && Math.abs(m.time - at.time) <= near);
   if (marker) return { title: `marker ${marker.text}`, pairs: [["at", place(control, marker.time)], ["on", locationLabel(facts, marker.location)]] };
   const block = control.block(at);
+  const cell = control.cell(at);
+  const waited: [string, string][] = cell && cell.waiting > 0 ? [["waited", `${percent(cell.waiting)} of the ${time(cell.end - cell.begin)} here`]] : [];
   if (block) {
     const name = regions.names[block.region] ?? "";
     const many = block.calls > 1;
@@ -65,19 +67,20 @@ export function describe(control: Control, facts: Facts, regions: Regions, at: F
         ["begins", place(control, block.begin)],
         [many ? "they span" : "takes", time(block.end - block.begin)],
         ...(many ? [["covered", percent(block.busy)] as [string, string]] : []),
+        ...waited,
         ["depth", String(at.lane + 1)],
         ["source", regions.placeOf(block.region) || "not known"],
       ],
     };
   }
-  const cell = control.cell(at);
-  if (!cell || cell.region === NONE) return at.lane < 0 ? { title: "nothing recorded here", pairs: [where, ["at", place(control, at.time)]] } : undefined;
+  if (at.lane >= 0 || !cell || cell.region === NONE) return at.lane < 0 ? { title: "nothing recorded here", pairs: [where, ["at", place(control, at.time)]] } : undefined;
   return {
     title: regions.names[cell.region] ?? "",
     pairs: [
       where,
       ["at", place(control, cell.begin)],
-      ["of", `${time(cell.end - cell.begin)} it ran ${percent(cell.share)} itself`],
+      ["of", `${time(cell.end - cell.begin)} it was innermost for ${percent(cell.share)}`],
+      ...waited,
       ["events", count(cell.events)],
       ["source", regions.placeOf(cell.region) || "not known"],
     ],

@@ -5,10 +5,12 @@ import { setFont, write } from "../draw/ink";
 import { blend } from "../draw/raster";
 import { LANE, PAD, type Row, type Task } from "../data/rows";
 import { TILE } from "./cache";
+import type { Overview } from "./data";
 import type { Drawn, Picture } from "./picture";
 
 const LABEL = 34; // px; narrower boxes have no label
 const LINES = 3000; // messages to draw; more are not readable
+const FADED = 0.72; // how much of the colour is gone where a thread waits all the time
 const ARROWS = 250; // messages up to which arrow heads are drawn
 
 interface Label {
@@ -55,29 +57,58 @@ function ratioOf(p: Picture): number {
   return p.raster.width / Math.max(p.width - p.left, 1);
 }
 
+/** The known part [from, to) of a location's overview in pixels, and the index of the cell at a pixel. */
+interface Cells {
+  overview: Overview;
+  from: number;
+  to: number;
+  cell: (x: number) => number;
+}
+
+function cellsOf(p: Picture, location: number): Cells[] {
+  const ratio = ratioOf(p);
+  const part = p.whole.end - p.whole.begin;
+  return (p.overviews.get(p.blockOf(location))?.pieces ?? []).map((piece) => {
+    const columns = 2 ** piece.level * TILE; // columns of the whole run
+    const tile = Math.floor(((piece.begin + piece.end) / 2 - p.whole.begin) / (part / 2 ** piece.level));
+    const row = (location - piece.value.first) * TILE;
+    return {
+      overview: piece.value,
+      from: Math.max(Math.floor(p.scale.x(piece.begin) * ratio), 0),
+      to: Math.min(Math.ceil(p.scale.x(piece.end) * ratio), p.raster.width),
+      cell: (x) => {
+        const time = p.scale.time((x + 0.5) / ratio) - p.whole.begin;
+        return row + Math.min(Math.max(Math.floor((time / part) * columns) - tile * TILE, 0), TILE - 1);
+      },
+    };
+  });
+}
+
+/** Makes a line of pixels paler where the location waited, so that it does not look busy there. */
+function fadeWaiting(p: Picture, location: number, at: number): void {
+  const { pixels } = p.raster;
+  for (const { overview, from, to, cell } of cellsOf(p, location))
+    for (let x = from; x < to; x++) {
+      const waiting = overview.waiting[cell(x)]!;
+      if (waiting) pixels[at + x] = blend(pixels[at + x]!, p.inks.paperPixel, 255 - Math.round(waiting * FADED));
+    }
+}
+
 /** Fills a line of pixels with a location's overview, and collects the labels that fit. */
 function fillOverview(p: Picture, line: Line, at: number, labels: Label[]): void {
   const { palette, raster } = p;
   const ratio = ratioOf(p);
-  const part = p.whole.end - p.whole.begin;
-  for (const piece of p.overviews.get(p.blockOf(line.row.location))?.pieces ?? []) {
-    const from = Math.max(Math.floor(p.scale.x(piece.begin) * ratio), 0);
-    const to = Math.min(Math.ceil(p.scale.x(piece.end) * ratio), raster.width);
-    const columns = 2 ** piece.level * TILE; // columns of the whole run
-    const tile = Math.floor(((piece.begin + piece.end) / 2 - p.whole.begin) / (part / 2 ** piece.level));
-    const row = (line.row.location - piece.value.first) * TILE;
+  for (const { overview, from, to, cell } of cellsOf(p, line.row.location)) {
     let since = from;
     let before = NONE;
     for (let x = from; x <= to; x++) {
-      const time = p.scale.time((x + 0.5) / ratio) - p.whole.begin;
-      const column = Math.min(Math.max(Math.floor((time / part) * columns) - tile * TILE, 0), TILE - 1);
-      const region = x < to ? piece.value.region[row + column]! : NONE;
+      const region = x < to ? overview.region[cell(x)]! : NONE;
       if (region !== before || x === to) {
         if (before !== NONE) note(labels, since / ratio + p.left, x / ratio + p.left, line.y + p.layout.row / 2, before, 1);
         since = x;
         before = region;
       }
-      if (x < to) raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(palette.pixel(region), p.inks.paperPixel, 70 + ((piece.value.share[row + column]! * 185) >> 8));
+      if (x < to) raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(palette.pixel(region), p.inks.paperPixel, 70 + ((overview.share[cell(x)]! * 185) >> 8));
     }
   }
 }
@@ -283,6 +314,7 @@ export function paintRows(p: Picture): { lines: Drawn[]; hidden: number } {
     if (line.lane >= 0) fillLane(p, line, at, boxes);
     else if (p.bands) p.bands.fill(p, line.row.location, at);
     else fillOverview(p, line, at, names);
+    if (line.lane >= 0 || !p.bands) fadeWaiting(p, line.row.location, at);
     next += several(line);
   }
   raster.end();

@@ -43,6 +43,19 @@ function dominance(sight: Sight): Record<string, Record<string, number>> {
   return found;
 }
 
+/** Seconds in which each location waited, from the tiles of the last picture. */
+function waitingOf({ control }: Sight): Record<string, number> {
+  const found: Record<string, number> = {};
+  const column = (control.data.whole.end - control.data.whole.begin) / TILE;
+  for (const asked of control.answers.overviews.values())
+    for (const { value, level, exact } of asked.pieces)
+      for (let i = 0; exact && i < value.waiting.length; i++) {
+        const location = String(value.first + Math.floor(i / TILE));
+        found[location] = (found[location] ?? 0) + (value.waiting[i]! / 255) * (column / 2 ** level);
+      }
+  return found;
+}
+
 function seriesOf({ control }: Sight, kind: string): unknown {
   const series = control.series.filter((one) => one.kind === kind);
   return Object.fromEntries(series.map((one) => [one.name, Object.fromEntries(one.of)]));
@@ -93,6 +106,7 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     scroll: control.scroll,
     blocks: blocks(sight),
     dominance: dominance(sight),
+    waiting: waitingOf(sight),
     messages: last.lines.map(({ from, to, sent, received, bytes, tag }) => ({ from, to, sent, received, bytes, tag })),
     hiddenMessages: last.hidden,
     markers: control.data.markers,

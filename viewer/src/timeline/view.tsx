@@ -164,7 +164,7 @@ function choose(store: Store, sight: Sight, at: Focus): void {
   const found = bands && at.lane < 0 && row?.kind === "thread" ? bands.path(row.location, at.time) : undefined;
   if (found) return store.select({ path: found });
   const block = control.block(at);
-  const region = block?.region ?? control.cell(at)?.region;
+  const region = block?.region ?? (at.lane < 0 ? control.cell(at)?.region : undefined);
   if (region === undefined || region === NONE) return;
   const path = block && control.path(at, block);
   store.select(path ? { path } : { region });
@@ -242,7 +242,7 @@ function Status({ sight }: { sight: Sight }) {
 }
 
 const HINT =
-  "Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
+  "Pale: the thread waited. Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
 
 interface Props {
   facts: Facts;
