@@ -126,11 +126,15 @@ for _ in range(2):
 POOL = """
 import multiprocessing
 def work(n): return sum(range(n * 500_000))
+def task(n):
+    both.wait()  # each worker has one task
+    return work(n)
 def early(n): return sum(range(n * 500_000))
 if __name__ == "__main__":
     context = multiprocessing.get_context("fork")
+    both = context.Barrier(2)
     with context.Pool(2) as pool:
-        pool.map(work, [1, 9], chunksize=1)
+        pool.map(task, [1, 9], chunksize=1)
     for n in (1, 9):  # one after the other: their times are no imbalance
         process = context.Process(target=early, args=(n,))
         process.start()
@@ -338,7 +342,8 @@ def test_overhead_that_distorts_names_what_to_exclude(made, found, spartito, tmp
 
 def test_uneven_work(made, found, tmp_path):
     (uneven,) = found("pool")["imbalance"]
-    assert uneven.function == "__main__:work" and "2 processes" in uneven.title
+    assert uneven.function in ("__main__:task", "__main__:work")  # task() is left out if it waited for long
+    assert "2 processes" in uneven.title
     assert "imbalance" not in found("exchange")  # the work of processes is known with --waits only
     (tmp_path / "raw").mkdir()
     for rank in range(4):  # ranks with equal times
@@ -450,7 +455,7 @@ def test_garbage_collections(made, found):
     assert number >= 20 and garbage.evidence[0].startswith(f"generation 2: {number} collections in ")
     generations = len({row["generation"] for row in rows})
     assert " in 20 collections while this ran: __main__:tidy (" in garbage.evidence[generations]
-    assert "garbage-collection" not in found("calls", 0.05)  # one at the end of the interpreter is in no function
+    assert "garbage-collection" not in found("calls", 0.5)  # one at the end of the interpreter is in no function
 
 
 def test_a_step_that_blocks_the_event_loop(found):
