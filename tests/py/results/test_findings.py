@@ -364,6 +364,12 @@ def test_contention_for_a_lock_and_the_gil(made, found):
     (together,) = [line for line in gil.evidence if " threads used " in line]
     assert re.match(r"2 threads used [01]\.\d\d of \d+ processors? together: ", together)
     assert f": {seconds_text(sum(loc['cpu'] for loc in threads))} of processor time in the " in together
+    assert gil.advice.startswith("use processes ") == (" of 1 processor together" not in together)
+    model = Model(str(made[0] / "waits"))
+    info = model.info()
+    info["processes"][0]["meta"]["cpus"] = "1"
+    (gil,) = found("waits", model=Changed(model, info=info))["gil"]
+    assert gil.advice.startswith("first let the process run on more processors") and " of 1 processor together" in gil.evidence[-1]
     assert "gil" not in found("turns", 0.05)  # threads that run one after the other
     assert not {"lock", "gil"} & set(found("eventloop"))
 

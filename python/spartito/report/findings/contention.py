@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import name, plural, seconds, shortened
+from spartito.experiments import processtime
 from spartito.experiments.naming import title as process_title
 from spartito.report import locktable
 from spartito.report.findings import thresholds
@@ -60,16 +61,15 @@ def _threads(run: Run, process: int, unit: float) -> list[dict[str, Any]]:
     return [loc for time, loc in wanted if time >= least]
 
 
-def _together(run: Run, process: int, unit: float) -> str:
+def _together(run: Run, usage: processtime.Usage, unit: float) -> str:
     """A sentence that says how many processors the threads of a process used together; "": not known, or a single thread."""
-    threads = _threads(run, process, unit)
+    threads = _threads(run, usage.index, unit)
     if len(threads) < 2 or any(loc["cpu"] is None for loc in threads):
         return ""
     cpu = sum(loc["cpu"] for loc in threads)
     span = max(loc["end"] for loc in threads) - min(loc["begin"] for loc in threads)
-    who = f" of {name(process_title(run.info, process))}" if len(run.info["processes"]) > 1 else ""
-    cpus = int(run.info["processes"][process]["meta"].get("cpus", 0))
-    used = f"{cpu / span:.2f} of {plural(cpus, 'processor')}" if cpus else f"{cpu / span:.2f} processors"
+    who = f" of {name(process_title(run.info, usage.index))}" if len(run.info["processes"]) > 1 else ""
+    used = f"{cpu / span:.2f} of {plural(usage.cpus, 'processor')}" if usage.cpus else f"{cpu / span:.2f} processors"
     return (
         f"{len(threads)} threads{who} used {used} together: {seconds(cpu)} of processor time in the {seconds(span)} from the begin "
         "of the first to the end of the last"
@@ -85,16 +85,18 @@ def gil(run: Run) -> list[Finding]:
         return []
     rows = sorted(run.model.flat(), key=lambda row: -int(row["metrics"][GIL]["excl"]))[:PLACES]
     evidence = [f"{seconds(row['metrics'][GIL]['excl'] * unit)} in {place(row)}" for row in rows if row["metrics"][GIL]["excl"]]
-    processes = range(len(run.info["processes"]))
-    waited = {p: sum(row["metrics"][GIL]["incl"] for row in run.model.tree(process=p, depth=1)) for p in processes}
-    most = [p for p in sorted(processes, key=lambda p: -waited[p])[:PLACES] if waited[p]]
-    evidence += filter(None, (_together(run, p, unit) for p in most))
+    waited = {
+        usage: sum(row["metrics"][GIL]["incl"] for row in run.model.tree(process=usage.index, depth=1))
+        for usage in processtime.usages(run.info)
+    }
+    most = [usage for usage in sorted(waited, key=lambda usage: -waited[usage])[:PLACES] if waited[usage]]
+    evidence += filter(None, (_together(run, usage, unit) for usage in most))
     title = f"threads waited {seconds(gain.amount)} for the GIL"
     advice = (
         "use processes for Python code that computes, functions of compiled libraries that release the GIL, or a free-threaded "
         "Python; threads of Python code take turns"
     )
-    if most and all(run.info["processes"][p]["meta"].get("cpus") == "1" for p in most):
+    if most and all(usage.cpus == 1 for usage in most):
         advice = f"first let the process run on more processors, as its main thread may use only 1; then {advice}"
     row = rows[0] if rows else None
     command = run.report("callers", name(row["name"])) if row else run.report("flat")
