@@ -4,6 +4,7 @@ lowered, as the programs are short and the machine may be busy; what a topic fin
 
 import json
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,35 @@ async def main(): await asyncio.gather(block(), other(), other())
 asyncio.run(main())
 asyncio.run(alone())
 """
+CALLBACKS = """
+import asyncio, socket, time
+def compute(seconds): time.sleep(seconds)
+def callback(): compute(0.15)
+def lonely(done):
+    compute(0.3)
+    done.set_result(None)
+class Protocol(asyncio.Protocol):
+    def __init__(self, done): self.done = done
+    def data_received(self, data):
+        compute(0.5)
+        self.done.set_result(None)
+async def wait(done): await done
+async def main():
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+    workers = [loop.create_task(wait(done)) for _ in range(2)]
+    ours, theirs = socket.socketpair()
+    await loop.create_connection(lambda: Protocol(done), sock=ours)
+    for _ in range(4): loop.call_soon(callback)
+    theirs.send(b"x")
+    await asyncio.gather(*workers)
+async def alone():
+    done = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(lonely, done)
+    await asyncio.gather(wait(done))
+asyncio.run(main())
+asyncio.run(alone())
+"""
 WAITS = """
 import threading, time
 busy, free, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
@@ -72,7 +102,7 @@ def critical():
     with busy: time.sleep(0.02)
 def spin():
     x = 0
-    for i in range(400_000): x += i
+    for i in range(2_000_000): x += i
 def work():
     both.wait()
     for _ in range(10): critical()
@@ -83,14 +113,28 @@ threads = [threading.Thread(target=work) for _ in range(2)]
 for t in threads: t.start()
 for t in threads: t.join()
 """
+TURNS = """
+import threading, time
+def spin():
+    time.sleep(0.1)  # until the main thread is in join()
+    for i in range(3_000_000): pass
+for _ in range(2):
+    thread = threading.Thread(target=spin)
+    thread.start()
+    thread.join()
+"""
 POOL = """
 import multiprocessing
 def work(n): return sum(range(n * 500_000))
+def task(n):
+    both.wait()  # each worker has one task
+    return work(n)
 def early(n): return sum(range(n * 500_000))
 if __name__ == "__main__":
     context = multiprocessing.get_context("fork")
+    both = context.Barrier(2)
     with context.Pool(2) as pool:
-        pool.map(work, [1, 9], chunksize=1)
+        pool.map(task, [1, 9], chunksize=1)
     for n in (1, 9):  # one after the other: their times are no imbalance
         process = context.Process(target=early, args=(n,))
         process.start()
@@ -203,9 +247,10 @@ for i in range(100): compute(i / 100)
 """
 PROGRAMS = {
     "calls": (CALLS, ()), "repeated": (REPEATED, ("--label", "args")), "imports": (IMPORTS, ()), "eventloop": (EVENTLOOP, ()),
-    "waits": (WAITS, ("--waits",)), "pool": (POOL, ("--waits",)), "exchange": (EXCHANGE, ("--c-calls", "--io")),
-    "child": (CHILD, ()), "children": (CHILDREN, ()), "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)),
-    "garbage": (GARBAGE, ()), "exceptions": (EXCEPTIONS, ()),
+    "callbacks": (CALLBACKS, ()), "waits": (WAITS, ("--waits",)), "turns": (TURNS, ("--gil",)), "pool": (POOL, ("--waits",)),
+    "exchange": (EXCHANGE, ("--c-calls", "--io")), "child": (CHILD, ()), "children": (CHILDREN, ()),
+    "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)), "garbage": (GARBAGE, ()),
+    "exceptions": (EXCEPTIONS, ()),
 }  # fmt: skip
 
 
@@ -297,7 +342,8 @@ def test_overhead_that_distorts_names_what_to_exclude(made, found, spartito, tmp
 
 def test_uneven_work(made, found, tmp_path):
     (uneven,) = found("pool")["imbalance"]
-    assert uneven.function == "__main__:work" and "2 processes" in uneven.title
+    assert uneven.function in ("__main__:task", "__main__:work")  # task() is left out if it waited for long
+    assert "2 processes" in uneven.title
     assert "imbalance" not in found("exchange")  # the work of processes is known with --waits only
     (tmp_path / "raw").mkdir()
     for rank in range(4):  # ranks with equal times
@@ -314,6 +360,17 @@ def test_contention_for_a_lock_and_the_gil(made, found):
     assert lock.gain.amount == pytest.approx(sum(w["time"] for w in waits))
     (gil,) = findings["gil"]
     assert gil.gain.amount >= sum(w["time"] for w in Model(str(made[0] / "waits")).locks()["waits"] if w["kind"] == "gil") * 0.99
+    threads = [loc for loc in Model(str(made[0] / "waits")).info()["locations"] if loc["runs"] == "__main__:work"]
+    (together,) = [line for line in gil.evidence if " threads used " in line]
+    assert re.match(r"2 threads used [01]\.\d\d of \d+ processors? together: ", together)
+    assert f": {seconds_text(sum(loc['cpu'] for loc in threads))} of processor time in the " in together
+    assert gil.advice.startswith("use processes ") == (" of 1 processor together" not in together)
+    model = Model(str(made[0] / "waits"))
+    info = model.info()
+    info["processes"][0]["meta"]["cpus"] = "1"
+    (gil,) = found("waits", model=Changed(model, info=info))["gil"]
+    assert gil.advice.startswith("first let the process run on more processors") and " of 1 processor together" in gil.evidence[-1]
+    assert "gil" not in found("turns", 0.05)  # threads that run one after the other
     assert not {"lock", "gil"} & set(found("eventloop"))
 
 
@@ -404,13 +461,23 @@ def test_garbage_collections(made, found):
     assert number >= 20 and garbage.evidence[0].startswith(f"generation 2: {number} collections in ")
     generations = len({row["generation"] for row in rows})
     assert " in 20 collections while this ran: __main__:tidy (" in garbage.evidence[generations]
-    assert "garbage-collection" not in found("calls", 0.05)  # one at the end of the interpreter is in no function
+    assert "garbage-collection" not in found("calls", 0.5)  # one at the end of the interpreter is in no function
 
 
 def test_a_step_that_blocks_the_event_loop(found):
     (blocking,) = found("eventloop")["event-loop"]
     assert blocking.title.startswith("__main__:block blocked its event loop for up to ")
     assert blocking.function == "__main__:compute" and "2 other tasks" in blocking.evidence[1]
+
+
+def test_a_callback_that_blocks_the_event_loop(found):
+    findings = {f.title.partition(" blocked its event loop for up to ")[0]: f for f in found("callbacks")["event-loop"]}
+    assert "__main__:lonely" not in findings  # the only task without a child waits for it
+    soon, received = findings["__main__:callback"], findings["__main__:Protocol.data_received"]
+    assert soon.function == received.function == "__main__:compute" and soon.path[-2:] == ["__main__:callback", "__main__:compute"]
+    assert soon.evidence[0].startswith("4 calls of __main__:callback (") and soon.gain.amount >= 0.6
+    assert received.evidence[0].startswith("1 call of __main__:Protocol.data_received (") and received.gain.amount >= 0.5
+    assert all("the event loop had 2 or more tasks" in f.evidence[1] for f in (soon, received))
 
 
 def test_report_summary_and_table(made, spartito):

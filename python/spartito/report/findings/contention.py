@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 from spartito.base.text import name, plural, seconds, shortened
+from spartito.experiments import processtime
+from spartito.experiments.naming import title as process_title
 from spartito.report import locktable
+from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run, place
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
@@ -47,8 +50,34 @@ def locks(run: Run) -> list[Finding]:
     return found
 
 
+def _threads(run: Run, process: int, unit: float) -> list[dict[str, Any]]:
+    """The threads of a process that ran or waited for the GIL at least the share ACTIVE as long as the one that did so longest."""
+    wanted = []
+    for i, loc in enumerate(run.info["locations"]):
+        if loc["process"] == process:
+            waited = sum(row["metrics"][GIL]["incl"] for row in run.model.tree(location=i, depth=1)) * unit
+            wanted.append((waited + (loc["cpu"] or 0.0), loc))
+    least = thresholds.ACTIVE * max(time for time, loc in wanted)
+    return [loc for time, loc in wanted if time >= least]
+
+
+def _together(run: Run, usage: processtime.Usage, unit: float) -> str:
+    """A sentence that says how many processors the threads of a process used together; "": not known, or a single thread."""
+    threads = _threads(run, usage.index, unit)
+    if len(threads) < 2 or any(loc["cpu"] is None for loc in threads):
+        return ""
+    cpu = sum(loc["cpu"] for loc in threads)
+    span = max(loc["end"] for loc in threads) - min(loc["begin"] for loc in threads)
+    who = f" of {name(process_title(run.info, usage.index))}" if len(run.info["processes"]) > 1 else ""
+    used = f"{cpu / span:.2f} of {plural(usage.cpus, 'processor')}" if usage.cpus else f"{cpu / span:.2f} processors"
+    return (
+        f"{len(threads)} threads{who} used {used} together: {seconds(cpu)} of processor time in the {seconds(span)} from the begin "
+        "of the first to the end of the last"
+    )
+
+
 def gil(run: Run) -> list[Finding]:
-    """The time in which threads waited for the GIL."""
+    """The time in which threads waited for the GIL, and how many processors they used together."""
     metric = run.metrics[GIL]
     unit = 10.0 ** metric["exponent"]
     gain = run.of_threads(metric["total"] * unit)
@@ -56,11 +85,19 @@ def gil(run: Run) -> list[Finding]:
         return []
     rows = sorted(run.model.flat(), key=lambda row: -int(row["metrics"][GIL]["excl"]))[:PLACES]
     evidence = [f"{seconds(row['metrics'][GIL]['excl'] * unit)} in {place(row)}" for row in rows if row["metrics"][GIL]["excl"]]
+    waited = {
+        usage: sum(row["metrics"][GIL]["incl"] for row in run.model.tree(process=usage.index, depth=1))
+        for usage in processtime.usages(run.info)
+    }
+    most = [usage for usage in sorted(waited, key=lambda usage: -waited[usage])[:PLACES] if waited[usage]]
+    evidence += filter(None, (_together(run, usage, unit) for usage in most))
     title = f"threads waited {seconds(gain.amount)} for the GIL"
     advice = (
-        "use processes for Python code that computes, or functions of compiled libraries that release the GIL; threads of Python "
-        "code take turns"
+        "use processes for Python code that computes, functions of compiled libraries that release the GIL, or a free-threaded "
+        "Python; threads of Python code take turns"
     )
+    if most and all(usage.cpus == 1 for usage in most):
+        advice = f"first let the process run on more processors, as its main thread may use only 1; then {advice}"
     row = rows[0] if rows else None
     command = run.report("callers", name(row["name"])) if row else run.report("flat")
     return [Finding("gil", title, gain, evidence, advice, command, row)]

@@ -25,6 +25,9 @@ IMBALANCE = 0.25  # (maximum / mean - 1): below, workers with equal work differ 
 MIN_WORKERS = 2  # that ran the call path
 WAITED = 0.1  # share of recorded waits in the time of a call path: with more, the time does not measure work
 
+# ---- the GIL
+ACTIVE = 0.25  # of the time of the most active thread: a thread with less only starts others and waits for them
+
 # ---- oversubscription
 NATIVE_SHARE = 0.2  # of a process's processor time outside of Python's threads: start of the interpreter and idle pools take less
 
@@ -45,4 +48,5 @@ COLLECTORS = 3  # call paths that are named
 EXCEPTIONS = 10_000  # calls that they end: an exception takes about a microsecond, so that fewer take some milliseconds
 
 # ---- event loops
+INDEPENDENT = 2  # tasks that a callback delays: one of them may wait for it
 BLOCKING = 0.1  # s: asyncio's own limit for slow callbacks (loop.slow_callback_duration)
