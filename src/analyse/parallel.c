@@ -261,8 +261,8 @@ static PyObject *critical_regions(struct sp_state *st, const struct sp_model *m,
 
 		if (x->time <= 0)
 			continue;
-		d = Py_BuildValue("{sd sd sd}", "time", x->time * S, "at_least", x->at_least * S, "at_most",
-		                  x->at_most * S);
+		d = Py_BuildValue("{sd sd sd sd}", "time", x->time * S, "waiting", x->waiting * S, "at_least",
+		                  x->at_least * S, "at_most", x->at_most * S);
 		if (d &&
 		    (sp_put_key(st, d, KEY_NAME, sp_text(r->name)) || sp_put_key(st, d, KEY_FILE, sp_text(r->file)) ||
 		     sp_put_key(st, d, KEY_LINE, PyLong_FromUnsignedLong(r->line)) ||

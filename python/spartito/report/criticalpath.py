@@ -28,12 +28,12 @@ def _write(out: Output, found: dict[str, Any], query: Query) -> None:
     ranks = Ranks(info)
     whole = found["length"]
     regions = sorted(found["regions"], key=lambda r: (-r["time"], r["name"]))
-    columns = [Column("time"), Column("%"), Column("10 % faster saves"), Column("function", left=True, style="cyan")]
+    columns = [Column("time"), Column("waiting"), Column("%"), Column("10 % faster saves"), Column("function", left=True, style="cyan")]
 
     def cells(r: dict[str, Any]) -> tuple[str, ...]:
         least, most = seconds(r["at_least"]), seconds(r["at_most"])
         saves = most if least == most else f"{least} – {most}"
-        return (seconds(r["time"]), percent(r["time"], whole), saves, name(r["name"]))
+        return (seconds(r["time"]), seconds(r["waiting"]), percent(r["time"], whole), saves, name(r["name"]))
 
     def on_path(p: dict[str, Any]) -> tuple[str, ...]:
         return (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]]) or "<root>")

@@ -108,7 +108,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         locations is in group k * groups / n). meta: rows (locations selected), groups, pixels, begin (s), end (s). Columns:
         location (u32; the first one of its group), bucket (u32; index of the part), region (u32; the one that was innermost for the
         longest time; none: no call was open), share (f32; of the part's time in which it was, of all in the group), events (u32;
-        recorded in the part).
+        recorded in the part), waiting (f32; of the part's time in which the location waited; of a group the mean).
     states
         What samples have found in the locations that are selected, each divided into pixels equal parts of the range. By location
         and part; parts without samples have no row. A sample counts until the next one, at most two periods. Parameters: process
@@ -262,8 +262,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         (location, from and to (s), in order, without gaps), regions[] (CriticalRegion), paths[] (path, time (s)), stacks (Stacks),
         found (Found).
     CriticalRegion
-        name, file, line, kind, time (on the path (s)), at_least (how much shorter the run gets, at least, if the region loses
-        `share` of its time on the path (s)), at_most (the same, at most (s)).
+        name, file, line, kind, time (on the path (s)), waiting (of it the location waited (s); 0: as in traces without off-CPU
+        time), at_least (how much shorter the run gets, at least, if the region loses `share` of its time on the path (s)), at_most
+        (the same, at most (s)).
     FileUse
         path (empty: not known), opens, reads, writes, flushes, seeks, failed (operations that failed, other than opens),
         bytes_read, bytes_written, read_time (s), write_time (s), flush_time (s).

@@ -230,12 +230,18 @@ static int add_share(struct finding *f, uint32_t stretch, uint32_t path, double 
 	return 0;
 }
 
+/* The time between two events, and how much of it the location waited (ns). */
+struct between {
+	uint64_t from, to, waiting;
+};
+
 /* Adds the part of the time between two events that is on the path; *at: the first of the location's stretches that
- * does not end before `from`. */
-static int add_time(struct finding *f, const uint32_t *mine, size_t n, size_t *at, uint32_t path, uint64_t from,
-                    uint64_t to)
+ * does not end before it begins. */
+static int add_time(struct finding *f, const uint32_t *mine, size_t n, size_t *at, uint32_t path,
+                    const struct between *t)
 {
 	const struct stretch *all = f->stretches.p;
+	const uint64_t from = t->from, to = t->to;
 	size_t i;
 
 	while (*at < n && all[mine[*at]].to <= from)
@@ -244,8 +250,12 @@ static int add_time(struct finding *f, const uint32_t *mine, size_t n, size_t *a
 		const struct stretch *s = &all[mine[i]];
 		uint64_t begin = s->from > from ? s->from : from, end = s->to < to ? s->to : to;
 
-		if (end > begin && add_share(f, mine[i], path, (double)(end - begin)))
+		if (end <= begin)
+			continue;
+		if (add_share(f, mine[i], path, (double)(end - begin)))
 			return -1;
+		f->c->regions[f->x->m->paths[path].region].waiting +=
+		    (double)t->waiting * (double)(end - begin) / (double)(to - from);
 	}
 	return 0;
 }
@@ -268,12 +278,16 @@ static int read_location(struct finding *f, uint32_t location, const uint32_t *m
 	if (sp_events_open(&events, f->x->m, location, e) == 0)
 		while (!failed && (k = sp_events_read(events, batch, BATCH, e)) > 0)
 			for (i = 0; i < k && !failed; i++) {
-				failed = add_time(f, mine, n, &at, sp_follow_path(&follow), before, batch[i].time) ||
-				         sp_follow_event(&follow, &batch[i]);
-				before = batch[i].time;
+				const struct sp_event *ev = &batch[i];
+				const bool waited = ev->kind == SP_EVENT_OFF_CPU && ev->id == SP_OFF_CPU_WAITING;
+				const struct between t = {before, ev->time, waited ? ev->u.uint : 0};
+
+				failed = add_time(f, mine, n, &at, sp_follow_path(&follow), &t) ||
+				         sp_follow_event(&follow, ev);
+				before = ev->time;
 			}
 	if (!failed && k == 0)
-		failed = add_time(f, mine, n, &at, 0, before, f->x->m->locations[location].end);
+		failed = add_time(f, mine, n, &at, 0, &(struct between){before, f->x->m->locations[location].end, 0});
 	sp_events_close(events);
 	sp_follow_free(&follow);
 	free(batch);

@@ -27,6 +27,7 @@ struct sp_critical_piece {
 
 struct sp_critical_region {
 	double time;              /* ns on the critical path */
+	double waiting;           /* ns of it in which the location waited; needs traces with off-CPU time */
 	double at_least, at_most; /* ns; estimated savings */
 };
 

@@ -1025,6 +1025,8 @@ export interface CriticalRegion {
   kind: string;
   /** on the path (s) */
   time: number;
+  /** of it the location waited (s); 0: as in traces without off-CPU time */
+  waiting: number;
   /** how much shorter the run gets, at least, if the region loses `share` of its time on the path (s) */
   at_least: number;
   /** the same, at most (s) */

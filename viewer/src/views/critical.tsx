@@ -49,6 +49,7 @@ function Functions({ critical, before, regions }: { critical: Critical; before: 
         },
       },
       { id: "time", title: "Time", hint: "In the function itself, on the path", width: "84px", time: true, value: (r) => r.time },
+      { id: "waiting", title: "Waiting", hint: "Of this time its thread waited, in MPI too if that sleeps", width: "92px", time: true, value: (r) => r.waiting },
       {
         id: "share",
         title: "Of the run",
