@@ -2,12 +2,14 @@
 """Off-CPU time: running and waiting of each call path, compared with the threads' own processor clocks."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
 
 import pytest
 from spartito._analyse import Model
+from spartito.view import payload
 
 PROGRAM = """
 import json, os, queue, sys, threading, time
@@ -149,3 +151,61 @@ def test_kinds_of_the_user(tmp_path, monkeypatch):
     command = [sys.executable, "-m", "spartito", "run", "-o", tmp_path / "again", "--", sys.executable, tmp_path / "program.py"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 0 and f"{kinds}:1: a line is a kind" in done.stderr and "next: " in done.stderr
+
+
+def waited(m):
+    """Seconds in which each location waited, in the profile."""
+    return [
+        sum(row["metrics"]["waiting"]["excl"] for row in m.flat(location=i)) * 1e-9 for i in range(len(m.info()["locations"]))
+    ]
+
+
+def selected(m, **span):
+    """Nanoseconds by metric and region, of a range of time."""
+    meta, columns = payload.unpack(m.view("flat", **span))
+    assert not meta.get("unranged")
+    metrics = [name for name in columns if name.startswith("metric:") and name.endswith(":excl")]
+    return {(name, region): ns for name in metrics for region, ns in zip(columns["region"], columns[name])}
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["raw", "merged"])
+def test_waiting_over_time(tmp_path, merged):
+    m = measured(tmp_path, "--trace")
+    if merged:
+        subprocess.run([sys.executable, "-m", "spartito", "finalize", tmp_path / "run"], check=True, capture_output=True)
+        m = Model(str(tmp_path / "run"))
+    meta, drawn = payload.unpack(m.view("overview"))
+    whole, width = waited(m), (meta["end"] - meta["begin"]) / meta["pixels"]
+    pixels = [0.0] * len(whole)
+    for location, share in zip(drawn["location"], drawn["waiting"]):
+        pixels[location] += share * width
+    assert pixels == pytest.approx(whole, abs=0.005) and max(whole) > 0.5
+    # a range: two halves are the whole, and a wait that is in both is divided
+    middle = (meta["begin"] + meta["end"]) / 2
+    halves = [selected(m, begin=meta["begin"], end=middle), selected(m, begin=middle, end=meta["end"])]
+    for key, ns in selected(m).items():
+        assert sum(half.get(key, 0) for half in halves) == pytest.approx(ns, rel=0.01, abs=1e5), key
+    assert all(sum(ns for (name, _), ns in half.items() if name == "metric:waiting:excl") > 0.2e9 for half in halves)
+
+
+def test_waiting_in_exports(tmp_path):
+    m = measured(tmp_path, "--trace")
+    whole = sum(waited(m))
+    m.convert("chrome", str(tmp_path / "chrome.json"))
+    events = json.loads((tmp_path / "chrome.json").read_text())
+    slices, stacks = [], {}
+    for event in events["traceEvents"] if isinstance(events, dict) else events:
+        stack = stacks.setdefault((event.get("pid"), event.get("tid")), [])
+        if event["ph"] == "B":
+            stack.append(event)
+        elif event["ph"] == "E":
+            begun = stack.pop()
+            if begun.get("name") == "waiting":
+                slices.append((stack[-1]["name"], event["ts"] - begun["ts"]))
+    assert sum(us for _, us in slices) * 1e-6 == pytest.approx(whole, rel=0.01)
+    assert sum(us for name, us in slices if "nap" in name) > 0.9e6
+    m.convert("otf2", str(tmp_path / "otf2"))
+    command = ["otf2-print", "--warnings-as-errors", tmp_path / "otf2" / "traces.otf2"]
+    text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    values = re.findall(r'^METRIC .*\("waiting" <\d+>; [^;]*; (\d+)\)', text, re.MULTILINE)
+    assert sum(map(int, values)) * 1e-9 == pytest.approx(whole, rel=0.01)

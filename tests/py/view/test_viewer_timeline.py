@@ -79,6 +79,23 @@ def test_rows_are_threads_and_show_what_ran(viewer, recorded):
     assert viewer.page.exceptions() == []
 
 
+def test_a_row_tells_when_its_thread_waited(viewer, recorded):
+    view = viewer.open("view=timeline")
+    model = Model(str(recorded))
+    for i, location in enumerate(model.info()["locations"]):
+        whole = sum(row["metrics"]["waiting"]["excl"] for row in model.flat(location=i)) * 1e-9
+        assert view["waiting"][str(i)] == pytest.approx(whole, rel=0.03, abs=0.003)
+    # the pointer, in the middle of what waited longest
+    meta, columns = payload.unpack(model.view("overview", location=1, pixels=100))
+    bucket = max((waiting, bucket) for waiting, bucket in zip(columns["waiting"], columns["bucket"]))[1]
+    helper = next(row for row in view["rows"] if row["label"] == "helper")
+    x, y = viewer.box("canvas")
+    x += view["left"] + (view["width"] - view["left"]) * (bucket + 0.5) / 100
+    viewer.mouse("Moved", x, y + helper["y"] + 8)
+    viewer.ready()
+    assert re.search(r"waited\s+\d+(\.\d+)? % of the", viewer.page.evaluate("document.querySelector('.details').innerText"))
+
+
 def test_an_open_row_is_its_call_stack(viewer, recorded):
     view = viewer.open("view=timeline")
     x, y = viewer.box("canvas")
