@@ -30,7 +30,7 @@ static uint32_t metric(struct sp_builder *b, const char *name, const char *what)
 	                                              .own = true});
 }
 
-/* The value of a META record of the process; NULL: it has none. */
+/* The value of a META record of the process; NULL: no such record. */
 static const char *meta_of(const struct sp_process *p, const char *key)
 {
 	size_t i;

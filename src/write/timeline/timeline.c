@@ -243,7 +243,7 @@ static void put_off_cpu(struct sp_timeline *t, const struct sp_event *ev)
 	                       .name = sp_text(waiting ? "waiting" : "preempted"),
 	                       .category = "off_cpu"};
 
-	/* waits that were recorded have slices of their own, and say more */
+	/* waits that were recorded have separate slices, which say more */
 	if (t->waits || ev->u.uint == 0)
 		return;
 	t->sink->mark(t->to, &mark);

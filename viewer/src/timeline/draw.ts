@@ -84,7 +84,7 @@ function cellsOf(p: Picture, location: number): Cells[] {
   });
 }
 
-/** Makes a line of pixels paler where the location waited, so that it does not look busy there. */
+/** Makes a line of pixels paler where the location waited, so that waiting differs from work. */
 function fadeWaiting(p: Picture, location: number, at: number): void {
   const { pixels } = p.raster;
   for (const { overview, from, to, cell } of cellsOf(p, location))
