@@ -79,6 +79,34 @@ static void test_extras(void)
 	sp_model_free(m);
 }
 
+/* Off-CPU time: after a long time, which has a record of its own; more than there is; at the end of the thread. */
+static void test_off_cpu(void)
+{
+	struct rg_thread *t;
+	struct rg_process *p = process(&t);
+	struct sp_event ev[32];
+	struct sp_model *m;
+
+	rg_enter(t, 10, 1);
+	rg_word(t, WORD(0, SP_RAW_X_TIME | 1 << 8, SP_RAW_EXTRA));
+	rg_word(t, 400);
+	rg_word(t, WORD(90, SP_RAW_X_OFF_CPU | 1 << 8, SP_RAW_EXTRA));
+	rg_word(t, 450 << 1);
+	rg_word(t, WORD(0, 1, SP_RAW_LEAVE));
+	rg_word(t, WORD(100, SP_RAW_X_OFF_CPU | 1 << 8, SP_RAW_EXTRA));
+	rg_word(t, 1000 << 1 | 1);
+	rg_location(t)->last = 600;
+	m = load(p);
+	MUST(read_some(m, ev, 32, 1) == 4);
+	CHECK(ev[1].kind == SP_EVENT_OFF_CPU && ev[1].time == 500 && ev[1].u.uint == 450 &&
+	      ev[1].id == SP_OFF_CPU_WAITING);
+	CHECK(ev[2].kind == SP_EVENT_LEAVE && ev[2].time == 500);
+	CHECK(ev[3].kind == SP_EVENT_OFF_CPU && ev[3].time == 600 && ev[3].u.uint == 100 &&
+	      ev[3].id == SP_OFF_CPU_PREEMPTED);
+	CHECK(m->n_problems == 0);
+	sp_model_free(m);
+}
+
 /* f entered, g entered, f left without g, g left without an enter. */
 static void test_unbalanced(void)
 {
@@ -195,6 +223,7 @@ static void test_compressed(void)
 int main(void)
 {
 	test_extras();
+	test_off_cpu();
 	test_unbalanced();
 	expect_skipped(WORD(10, 9, SP_RAW_ENTER), "region that is not defined");
 	expect_skipped(WORD(10, 1, 7), "unknown kind");

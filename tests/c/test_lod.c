@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers of the level-of-detail index, for traces of all kinds. */
+#include <math.h>
+
 #include "model/model.h"
 #include "truth.h"
 
@@ -82,6 +84,47 @@ static void test_long(void)
 	sp_model_free(m);
 }
 
+/* Gaps of 1,000 ns of which the thread waited or was preempted for 600 ns, in the paths of f and of g below f. */
+static void test_gaps(void)
+{
+	enum { GAPS = 2000, PIXELS = 50 };
+	const struct sp_lod_asked q = {SP_NONE, 500, 500 + 1000 * GAPS, PIXELS};
+	const char *dir = scratch_experiment();
+	struct rg_process *p = rg_process(10, 1, 0, true);
+	struct rg_thread *t = rg_thread(p, "MainThread", 10, SP_RAW_NONE, 0);
+	double off[3][SP_OFF_CPU_KINDS] = {{0}};
+	float share[PIXELS];
+	struct sp_lod *lod;
+	struct sp_model *m;
+	struct sp_err e;
+	uint64_t i;
+
+	rg_region(p, 1, 0, "m", "f", "/m.py", 3);
+	rg_region(p, 2, 0, "m", "g", "/m.py", 9);
+	rg_enter(t, 0, 1);
+	for (i = 1; i <= GAPS; i++) {
+		rg_extra(t, i * 1000, SP_RAW_X_OFF_CPU, (uint64_t[]){600 << 1 | (i % 4 == 0)}, 1);
+		if (i % 2)
+			rg_enter(t, i * 1000, 2);
+		else
+			rg_leave(t, i * 1000);
+	}
+	rg_leave(t, GAPS * 1000);
+	scratch_add(dir, p, "a.raw", SP_RAW_ENDED_NORMAL, GAPS * 1000 + 1000);
+	m = scratch_load(dir, 0);
+	MUST(m->n_paths == 3 && sp_lod_open(&lod, m, NULL, &e) == 0);
+	/* halves of gaps at both ends */
+	MUST(sp_lod_off_cpu(lod, 0, 500, 500 + 1000 * 400, off, &e) == 0);
+	CHECK(fabs(off[1][SP_OFF_CPU_WAITING] - 200 * 600) < 1e-3);
+	CHECK(fabs(off[2][SP_OFF_CPU_WAITING] - 100 * 600) < 1e-3);
+	CHECK(fabs(off[2][SP_OFF_CPU_PREEMPTED] - 100 * 600) < 1e-3);
+	MUST(sp_lod_waiting(lod, 0, &q, share, &e) == 0);
+	for (i = 0; i + 1 < PIXELS; i++) /* three of four gaps were waited in */
+		CHECK(share[i] > 0.43 && share[i] < 0.47);
+	sp_lod_close(lod);
+	sp_model_free(m);
+}
+
 static void test_empty(void)
 {
 	const char *dir = scratch_experiment();
@@ -105,6 +148,7 @@ int main(void)
 	test_random();
 	test_deep();
 	test_long();
+	test_gaps();
 	test_empty();
 	return check_failures != 0;
 }

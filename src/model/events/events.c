@@ -379,7 +379,8 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 		}
 		s->metric = 0;
 	}
-	out->time = to_ns(s, ticks);
+	if (made) /* the time of a record without an event is not that of the previous event */
+		out->time = to_ns(s, ticks);
 	if (made && out->kind == SP_EVENT_OFF_CPU && out->u.uint > out->time - before)
 		out->u.uint = out->time - before;
 	if (made == SP_EVENTS_AGAIN) {
