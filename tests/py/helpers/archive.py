@@ -36,9 +36,9 @@ class Archive:
             elif entered:
                 assert call and call[0] == entered[2], event
                 call = None
-            elif call:
+            elif call and '"waiting"' not in event and '"preempted"' not in event:  # as the machine is busy
                 call.append(event)
-            else:
+            elif not call:
                 assert not re.match("MPI_|RMA_|COMM_|NON_BLOCKING", event), f"{event} outside of a call"
         return found
 

@@ -10,7 +10,9 @@ DEFS, NODES, EVENTS = 1, 3, 4
 META, REGION, STRING, METRIC, COMM, WIN, GROUP, CLOCK, CART = 1, 2, 6, 7, 8, 9, 10, 11, 12
 ENTER, LEAVE = (1, 3, 5), (2, 4)
 IO, MPI = 6, 8  # kinds of regions
-EXTRA = {1: "time", 7: "off", 8: "on", 11: "create", 12: "destroy", 13: "dup", 14: "seek", 15: "begin", 16: "complete"}
+EXTRA = {
+    1: "time", 7: "off", 8: "on", 70: "off_cpu", 11: "create", 12: "destroy", 13: "dup", 14: "seek", 15: "begin", 16: "complete",
+}
 UNKNOWN = 2**64 - 1
 
 
@@ -81,7 +83,7 @@ class Raw:
                 ticks += payload[0] if what == "time" else 0
                 if what == "create":
                     payload[1] = self.strings.get(payload[1], "")
-                if what not in ("time", "off", "on"):
+                if what not in ("time", "off", "on", "off_cpu"):
                     yield what, *payload
 
     def tree(self, chunks):

@@ -74,7 +74,7 @@ def test_critical_path(spartito, whole):
     assert sum(r["time"] for r in found["regions"]) == pytest.approx(found["length"])
     assert all(0 <= r["at_least"] <= r["at_most"] * (1 + 1e-9) for r in found["regions"])
     out = run(spartito, "report", "critical-path", "--limit", "2", whole).stdout
-    assert out.splitlines()[0].split() == ["time", "%", "10", "%", "faster", "saves", "function"]
+    assert out.splitlines()[0].split() == ["time", "waiting", "%", "10", "%", "faster", "saves", "function"]
     assert "the critical path is 1.000 µs long, touches 1 rank and goes 0 times from one to another" in out
 
 

@@ -152,7 +152,7 @@ def test_the_choice_says_why_not(viewer, model):
 def test_the_table_keeps_its_columns_in_a_range(viewer, model):
     begin, end = 0.2 * length(model), 0.6 * length(model)
     view = viewer.open(f"view=table&begin={begin!r}&end={end!r}")
-    shown = {"ru_utime", "ru_maxrss", "ru_minflt", "ru_nswap"}
+    shown = {"ru_utime", "ru_maxrss", "ru_minflt", "ru_nswap", "running", "waiting", "preempted"}
     assert {column.split(":")[0] for column in view["columns"] if ":" in column} == shown
     _, flat = asked(model, "flat", begin=begin, end=end)
     names = asked(model, "regions")[0]["names"]

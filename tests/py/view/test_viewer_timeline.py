@@ -82,7 +82,7 @@ def test_rows_are_threads_and_show_what_ran(viewer, recorded):
 def test_a_row_tells_when_its_thread_waited(viewer, recorded):
     view = viewer.open("view=timeline")
     model = Model(str(recorded))
-    for i, location in enumerate(model.info()["locations"]):
+    for i in range(len(model.info()["locations"])):
         whole = sum(row["metrics"]["waiting"]["excl"] for row in model.flat(location=i)) * 1e-9
         assert view["waiting"][str(i)] == pytest.approx(whole, rel=0.03, abs=0.003)
     # the pointer, in the middle of what waited longest

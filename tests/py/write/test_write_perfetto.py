@@ -77,7 +77,7 @@ os.waitpid(pid, 0)
 right(6)
 """
 #: categories of slices that are not calls of the program
-NOT_CALLS = {"gil", "thread"}
+NOT_CALLS = {"gil", "thread", "off_cpu"}
 
 
 class Made:
