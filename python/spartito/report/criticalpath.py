@@ -28,7 +28,8 @@ def _write(out: Output, found: dict[str, Any], query: Query) -> None:
     ranks = Ranks(info)
     whole = found["length"]
     regions = sorted(found["regions"], key=lambda r: (-r["time"], r["name"]))
-    columns = [Column("time"), Column("waiting"), Column("%"), Column("10 % faster saves"), Column("function", left=True, style="cyan")]
+    columns = [Column(title) for title in ("time", "waiting", "%", "10 % faster saves")]
+    columns.append(Column("function", left=True, style="cyan"))
 
     def cells(r: dict[str, Any]) -> tuple[str, ...]:
         least, most = seconds(r["at_least"]), seconds(r["at_most"])
