@@ -60,7 +60,8 @@ static size_t format(const struct sp_cost *c, int n, char text[TEXT])
 	size_t used = strlen(text);
 	text[used++] = '\n';
 	for (int i = 0; i < n; i++)
-		used += (size_t)snprintf(text + used, TEXT - used, "%" PRIu64 " %" PRIu64 "\n", c[i].in_ps, c[i].out_ps);
+		used +=
+		    (size_t)snprintf(text + used, TEXT - used, "%" PRIu64 " %" PRIu64 "\n", c[i].in_ps, c[i].out_ps);
 	return used;
 }
 
@@ -85,7 +86,7 @@ static int parse(const char *text, struct sp_cost c[SP_COSTS])
 	return strcmp(text, expected) ? 0 : n;
 }
 
-/* Returns the number of results in the file; 0 if there is none, or if it is damaged. */
+/* Returns the number of results in the file; 0 without a file, or if it is damaged. */
 static int load(int dir, const char *name, struct sp_cost c[SP_COSTS])
 {
 	char text[TEXT];
