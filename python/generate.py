@@ -70,7 +70,7 @@ filter = ["-numpy:*"]
 | `SPARTITO_CC`, `SPARTITO_CXX`, `SPARTITO_FC`, `SPARTITO_WRAPPER` | for `spartito compile`: see [compiled code](native.md) |
 | `SPARTITO_WAIT_KINDS` | a file with more functions that wait, for `spartito report`: see [off-CPU time](waits.md#off-cpu-time) |
 | `SPARTITO_VIEW` | the experiment that `jupyter-server-proxy` shows; see [the viewer](viewer.md) |
-| `NO_COLOR`, `COLUMNS` | no colours, and the width of tables in the terminal |
+| `NO_COLOR`, `COLUMNS` | no colours, and the width of tables in a terminal; in a pipe or file tables are whole |
 
 A variable that begins with `SPARTITO_` or `SCOREP_` and is not known is reported once, with the name that was perhaps
 meant.

@@ -33,7 +33,9 @@ int sp_control_filter(const char *items);
 int sp_control_switch(const struct sp_hook *to);
 /* Starts measuring as the environment says, from spartito.pth. Returns whether it measures. */
 bool sp_control_boot(void);
-/* host.c: spartito._measure.host(), the name of this host. */
+/* host.c: the name of this host since its last start, and spartito._measure.host(), which returns it. */
+enum { SP_HOST_NAME = 96 }; /* bytes, with the zero */
+void sp_host_name(char name[SP_HOST_NAME]);
 PyObject *sp_host(PyObject *self, PyObject *none);
 /* On a host other than the launcher's: makes sure that this host has a sampler, which its first process starts, and
  * sets SPARTITO_SAMPLER to it. Returns NULL on success or if no sampler is needed; otherwise the reason, which the

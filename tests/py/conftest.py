@@ -53,6 +53,16 @@ def spartito():
     return [sys.executable, "-m", "spartito"]
 
 
+@pytest.fixture(scope="module")
+def viewer(recorded, tmp_path_factory):
+    """A viewer of the experiment `recorded`, which the module of the tests makes."""
+    from viewing import Viewer
+
+    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
+    yield v
+    v.close()
+
+
 def shares(path):
     """Whether the tests of a file share an expensive fixture: a browser, a kernel, an experiment, a library."""
     return re.search(r'scope="module"|needs_viewer', path.read_text(encoding="utf-8")) is not None

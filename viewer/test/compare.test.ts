@@ -62,6 +62,9 @@ describe("the other run", () => {
     expect(changes).toEqual(["+50.0", "0.0", "new", "gone", "×96.1", "-50.0"]);
     expect(changeText({ now: 3, before: 2 })).toBe("+50.0 %");
     expect(changeText({ now: 30, before: 2 })).toBe("×15");
+    expect(changeText({ now: 98_432, before: 1 })).toBe("×98,400");
+    expect(changeText({ now: 999_700, before: 1 })).toBe("×1 million");
+    expect(changeText({ now: 1_234_567, before: 1 })).toBe("×1.23 million");
     expect(both((s) => `${s} s`, { now: 1, before: 2 })).toBe("-1 s, -50.0 %");
   });
 

@@ -93,8 +93,8 @@ def percent(value: float | None) -> str:
 
 def more(change: float) -> str:
     """A change in percent as words: "12.3 % more", "40.0 % less", "×12 as much"."""
-    times = factor(change / 100)
-    return f"{times} as much" if times else f"{abs(change):.1f} % {'more' if change > 0 else 'less'}"
+    grown = factor(change / 100)
+    return f"{grown} as much" if grown else f"{abs(change):.1f} % {'more' if change > 0 else 'less'}"
 
 
 def margin(row: dict[str, Any], group: int) -> float | None:
@@ -105,7 +105,13 @@ def margin(row: dict[str, Any], group: int) -> float | None:
 
 def factor(growth: float) -> str:
     """A growth as factor: "×12" for 11; empty below 10."""
-    return f"×{1 + growth:.3g}" if growth >= 10 else ""
+    return times(1 + growth) if growth >= 10 else ""
+
+
+def times(ratio: float) -> str:
+    """A ratio with three significant digits: "×12.3", "×98,400", "×1.23 million"."""
+    value = float(f"{ratio:.3g}")
+    return f"×{value:,.15g}" if value < 1e6 else f"×{value / 1e6:,.15g} million"
 
 
 def calls(row: dict[str, Any], group: int) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.text import Column, Output, count, name, plural, size
+from spartito.compare.difference import times
 from spartito.compare.pathnames import namer
 from spartito.experiments import contents
 
@@ -70,7 +71,7 @@ def _relative(before: float, after: float) -> str:
     if not before:
         return "of nothing"
     percent = 100 * (after - before) / before
-    return f"×{after / before:.3g}" if percent >= 1000 else f"{percent:+.1f} %"
+    return times(after / before) if percent >= 1000 else f"{percent:+.1f} %"
 
 
 def sentences(found: dict[str, Any], groups: Sequence[Group]) -> list[str]:

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 
-def one_directory(command: str, operands: list[str]) -> str:
-    if not operands:
-        raise Usage(f"no experiment given: spartito {command} DIR")
-    if len(operands) > 1:
-        raise Usage(f"one experiment at a time, not also {operands[1]!r}")
-    return named(operands[0])
-
-
 def newest(directory: str) -> str:
     """The experiment in `directory` that was created last; "": there is no experiment."""
     found: list[tuple[float, str]] = []
@@ -36,17 +28,23 @@ def newest(directory: str) -> str:
     return max(found)[1] if found else ""
 
 
-def one_experiment(command: str, operands: list[str]) -> str:
-    """The experiment that the operand names. Without an operand, the newest one in the current directory; its name is printed on
-    standard error. For a packed experiment, the directory that opened() returns. Usage: several are named, or there is no
-    experiment."""
+def one_directory(command: str, operands: list[str]) -> str:
+    """The operand. Without an operand, the newest experiment in the current directory; its name is printed on standard error.
+    Usage: several are named, or there is no experiment."""
+    if len(operands) > 1:
+        raise Usage(f"one experiment at a time, not also {operands[1]!r}")
     if operands:
-        return opened(one_directory(command, operands))
+        return named(operands[0])
     found = newest(".")
     if not found:
         raise Usage(f"there is no experiment in the current directory: spartito {command} DIR")
     say(f"spartito: {os.path.normpath(found)}, the newest experiment here")
     return os.path.normpath(found)
+
+
+def one_experiment(command: str, operands: list[str]) -> str:
+    """The experiment of one_directory(). For a packed experiment, the directory that opened() returns."""
+    return opened(one_directory(command, operands))
 
 
 # temporary directories, removed at exit, and the packed files from which they were unpacked

@@ -14,9 +14,12 @@ from spartito.experiments.job import batch_job
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
     from spartito.experiments.ranks import Crew, Place
     from spartito.experiments.world import World
+
+    Made = TypeVar("Made")
 
 # variables that contain the rank of a process; without any of them the modules for ranks are not loaded
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
@@ -328,17 +331,25 @@ def create(
         return directory
     if world:
         return meet(here, world, lambda: default_name(command), lambda path: Directory(path, command, launched, wanted))
-    name = default_name(command)
-    for n in range(1, 1000):
-        path = os.path.join(here, name if n == 1 else f"{name}-{n}")
+
+    def make(path: str) -> Directory:
         directory = Directory(path, command, launched, wanted)
+        # creating it is the check for existence: another run may begin in the same second
+        directory.create(empty=False)
+        return directory
+
+    return numbered(os.path.join(here, default_name(command)), make)
+
+
+def numbered(path: str, make: Callable[[str], Made]) -> Made:
+    """make(path), or make() of the first one of path-2, path-3 … for which it does not raise Exists. Refused: 999 exist, or make()
+    raises it."""
+    for n in range(1, 1000):
         try:
-            # creating it is the check for existence: another run may begin in the same second
-            directory.create(empty=False)
+            return make(path if n == 1 else f"{path}-{n}")
         except Exists:
             continue
-        return directory
-    raise Refused(f"{name} and 998 more of that name already exist")
+    raise Refused(f"{path} and 998 more of that name already exist")
 
 
 def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str], Directory]) -> Directory:
@@ -350,14 +361,17 @@ def meet(here: str, world: World, name: Callable[[], str], make: Callable[[str],
         agreed, meeting = ranks.meet(here, world, name)
     except OSError as e:
         raise Refused(f"no experiment directory can be made in {here}: {reason(e)}") from None
-    for n in range(1, 1000):
-        # every rank tries the same names in the same order
-        directory = make(os.path.join(here, agreed if n == 1 else f"{agreed}-{n}"))
-        if directory.join(world):
-            assert directory.crew
-            directory.crew.joined(meeting, agreed)
-            return directory
-    raise Refused(f"{agreed} and 998 more of that name already exist")
+
+    def joined(path: str) -> Directory:
+        directory = make(path)
+        if not directory.join(world):
+            raise Exists(f"{path} belongs to another job")
+        return directory
+
+    directory = numbered(os.path.join(here, agreed), joined)  # every rank tries the same names in the same order
+    assert directory.crew
+    directory.crew.joined(meeting, agreed)
+    return directory
 
 
 class Found:

@@ -12,7 +12,7 @@ import time
 
 from spartito import _measure
 from spartito.base.messages import Refused, complain
-from spartito.experiments.rundir import Directory, Exists
+from spartito.experiments.rundir import Directory, numbered
 from spartito.notebook import celllist, workers
 from spartito.options.cellpatterns import BETWEEN
 from spartito.run import preload
@@ -107,17 +107,16 @@ def _directory(request: Request) -> Directory:
         path = os.path.abspath(request.directory or os.path.join(request.folder, name))
     except OSError as e:
         raise NotMeasured(f"the current directory is not usable: {e.strerror}; name an absolute one with -o") from None
-    for n in range(1, 1000):
-        # the cell may be run several times, and no result is overwritten
-        directory = Directory(path if n == 1 else f"{path}-{n}", request.command, False)
-        try:
-            directory.create(empty=bool(request.directory))
-        except Exists:
-            continue
-        except Refused as e:
-            raise NotMeasured(f"{e}; name another one with -o") from None
+
+    def make(path: str) -> Directory:
+        directory = Directory(path, request.command, False)
+        directory.create(empty=bool(request.directory))
         return directory
-    raise NotMeasured(f"{path} and 998 more of that name already exist")
+
+    try:
+        return numbered(path, make)  # the cell may be run several times, and no result is overwritten
+    except Refused as e:
+        raise NotMeasured(f"{e}; name another one with -o") from None
 
 
 def records_memory(settings: dict[str, str]) -> bool:

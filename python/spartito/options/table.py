@@ -254,7 +254,8 @@ FINALIZE = Command(
     "Does what `run --no-finalize` left to do, and whatever else is missing: stores the names of compiled functions in the experiment, compresses "
     "it if asked to, merges the records of several processes into DIR/merged so that every command opens it at once, makes the level-of-detail index "
     "of a large trace, writes the formats next to it and shows the summary. It does nothing twice. It reads one raw file after the other: memory "
-    "grows with the result, not with the number of processes. Under mpiexec the ranks share the merging of one experiment.",
+    "grows with the result, not with the number of processes. Under mpiexec the ranks share the merging of one experiment. It takes no experiment "
+    "by itself, because it changes what it is given.",
     (
         TO,
         Option("--compress", "compress the raw files; damaged files stay as they are"),
@@ -272,11 +273,11 @@ FINALIZE = Command(
 )
 PACK = Command(
     "pack",
-    "pack [--force] DIR [-o FILE]",
+    "pack [--force] [DIR] [-o FILE]",
     "make one compressed file of an experiment",
     "Writes FILE (default: DIR.spartito), complete or not at all, with all that another machine needs to read it: names of compiled functions "
     "are stored in the experiment first. Checksums protect it; zstd and tar read it as well. An existing file is left alone. An experiment "
-    "that a process still writes is refused. Every command that shows an experiment takes the file in place of DIR.",
+    "that a process still writes is refused. Every command that shows an experiment takes the file in place of DIR." + NEWEST,
     (
         Option("-o --output", "the file to write", "FILE", complete="file"),
         Option("--force", "replace an existing file"),

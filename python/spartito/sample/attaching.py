@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 import socket
+import threading
 import time
 
 from spartito import _sample
@@ -161,6 +162,17 @@ def interrupted() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def end_with_input() -> None:
+    """Asks this process to end, by SIGTERM, when its standard input ends: the process that holds the other end of the pipe has
+    ended, perhaps by SIGKILL."""
+
+    def wait() -> None:
+        os.read(0, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def until(samplers: Samplers, duration: float | None, wanted: list[int]) -> None:

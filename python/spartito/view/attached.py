@@ -14,7 +14,10 @@ from spartito.experiments import rundir
 from spartito.sample.liveprofile import opened
 from spartito.sample.operand import command_of
 
-ATTACH = "from spartito.cli.main import main; sys.exit(main(sys.argv[1:]))"
+ATTACH = (
+    "from spartito.sample.attaching import end_with_input; end_with_input(); "
+    "from spartito.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
 TURN = 0.05  # seconds between two checks whether sampling has begun
 
 
@@ -24,11 +27,12 @@ class Attached:
     def __init__(self, pid: int) -> None:
         """Samples process pid until it ends or close() is called. Refused: it cannot be sampled."""
         opened(pid).close()  # reports an error before the directory is made
-        self.directory = _new_directory(rundir.default_name(command_of(pid)))
+        self.directory = rundir.numbered(rundir.default_name(command_of(pid)), _new_directory)
         words = interpreter.command(ATTACH, "attach", "-q", "-o", self.directory, str(pid))
-        # in a separate session, so that Ctrl-C in this terminal ends it only through close()
+        # in a separate session, so that Ctrl-C in this terminal ends it only through close(); its standard input ends with this
+        # process, however that ends
         self.process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
         )
         while self.process.poll() is None and not self._begun():
             time.sleep(TURN)
@@ -58,15 +62,12 @@ class Attached:
             say(f"spartito: the samples are in {as_argument(self.directory)}")
 
 
-def _new_directory(name: str) -> str:
-    """Makes a directory with that name or a similar one in the current directory. Refused: it cannot be made."""
-    for n in range(1, 1000):
-        path = name if n == 1 else f"{name}-{n}"
-        try:
-            os.mkdir(path)
-        except FileExistsError:
-            continue
-        except OSError as e:
-            raise Refused(f"the experiment directory {path} cannot be written: {reason(e)}") from None
-        return path
-    raise Refused(f"{name} and 998 more of that name already exist")
+def _new_directory(path: str) -> str:
+    """Creates the directory. rundir.Exists: it exists; Refused: it cannot be created."""
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        raise rundir.Exists(f"{path} already exists") from None
+    except OSError as e:
+        raise Refused(f"the experiment directory {path} cannot be written: {reason(e)}") from None
+    return path

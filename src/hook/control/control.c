@@ -271,6 +271,29 @@ PyObject *sp_control_takes(PyObject *self, PyObject *args)
 	return PyErr_Occurred() ? NULL : PyBool_FromLong(taken);
 }
 
+/* Watches child processes and garbage collections. Returns false with an exception of the program, which ends a start
+ * that the program asked for. A program that is booted knows nothing of that: it is recorded without what cannot be
+ * watched, and META records say so. */
+static bool watch(bool booting)
+{
+	static const char children[] =
+	    "how child processes begin and end, because a module for that cannot be imported";
+	static const char collections[] = "garbage collections, because the module gc cannot be imported";
+	if (sp_children_watch()) {
+		if (!booting)
+			return false;
+		PyErr_Clear();
+		sp_define_meta("missing_children", children, sizeof children - 1);
+	}
+	if (sp_collections_start()) {
+		if (!booting)
+			return false;
+		PyErr_Clear();
+		sp_define_meta("missing_collections", collections, sizeof collections - 1);
+	}
+	return true;
+}
+
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
 {
 	char why[512] = "";
@@ -316,12 +339,10 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	meta(h);
 	sp_attach_missing(without_io);
 	const bool booting = how == SP_RAW_STARTED_EXEC;
-	const bool watched = !sp_children_watch() && !sp_collections_start();
-	if (booting)
-		PyErr_Clear();
+	const bool watched = watch(booting);
 	sp_interpose_start((const void *)PyEval_SaveThread);
 	sp_waits_start();
-	if ((watched || booting) && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
+	if (watched && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
 		return 0;
 	sp_collections_stop();
 	sp_process_stop(SP_RAW_ENDED_STOPPED);

@@ -32,6 +32,9 @@
  * them, all rounds are one batch. */
 enum { CALLS = 125, BATCHES = 7, ROUNDS = 3, ROUNDS_AT_ONCE = 16 };
 
+/* Results of processes that give an uncertainty. */
+enum { ENOUGH = 5 };
+
 /* The time of CALLS calls, in ticks. */
 struct round {
 	uint64_t all, inside; /* the recorded durations of `empty` */
@@ -206,32 +209,47 @@ static int batches(struct batch *b, struct sp_thread *t)
 	return 0;
 }
 
-static int by_cost(const void *a, const void *b)
-{
-	const struct batch *x = a, *y = b;
-	const double d = x->in + x->out - y->in - y->out;
-	return (d > 0) - (d < 0);
-}
-
 static int64_t ps_of(struct sp_cost c)
 {
 	return (int64_t)(c.in_ps + c.out_ps);
 }
 
-/* The result is the median, or a lower one that another process found. The uncertainty is the largest difference
- * between the result and the batches, without the lowest and the highest. ps: picoseconds in a tick. */
-static void conclude(struct batch *b, int n, double ps)
+static int by_cost(const void *a, const void *b)
 {
-	struct sp_cost cost[BATCHES];
-	qsort(b, (size_t)n, sizeof *b, by_cost);
+	const int64_t x = ps_of(*(const struct sp_cost *)a), y = ps_of(*(const struct sp_cost *)b);
+	return (x > y) - (x < y);
+}
+
+/* Sorts n > 0 costs and returns their median. Of two in the middle it is the lower one, because most disturbances make
+ * a result too high. */
+static struct sp_cost median(struct sp_cost *c, int n)
+{
+	qsort(c, (size_t)n, sizeof *c, by_cost);
+	return c[(n - 1) / 2];
+}
+
+/* Returns the largest difference between a cost and n > 2 others, which are sorted, without the lowest and the
+ * highest. */
+static int64_t spread(struct sp_cost middle, const struct sp_cost *c, int n)
+{
+	const int64_t low = ps_of(middle) - ps_of(c[1]), high = ps_of(c[n - 2]) - ps_of(middle);
+	return low > high ? low : high;
+}
+
+/* The result is the median of what this and other processes found, or of the batches if nothing is shared. The
+ * uncertainty is the spread of what the processes found, or that of the batches if they are too few. ps: picoseconds
+ * in a tick. */
+static void conclude(const struct batch *b, int n, double ps)
+{
+	struct sp_cost cost[BATCHES], shared[SP_COSTS];
 	for (int i = 0; i < n; i++)
 		cost[i] = (struct sp_cost){(uint64_t)(b[i].in * ps), (uint64_t)(b[i].out * ps)};
-	known = (struct known){sp_hook_used, sp_process.settings.trace, cost[n / 2], -1};
+	known = (struct known){sp_hook_used, sp_process.settings.trace, median(cost, n), -1};
 	if (n > 1) {
-		if (!sp_process.n_sync)
-			known.cost = sp_cost_shared(known.hook, known.traced, known.cost);
-		const int64_t low = ps_of(known.cost) - ps_of(cost[1]), high = ps_of(cost[n - 2]) - ps_of(known.cost);
-		known.error_ps = low > high ? low : high;
+		const int m = sp_process.n_sync ? 0 : sp_cost_shared(known.hook, known.traced, known.cost, shared);
+		if (m)
+			known.cost = median(shared, m);
+		known.error_ps = m < ENOUGH ? spread(known.cost, cost, n) : spread(known.cost, shared, m);
 	}
 	set_cost();
 }

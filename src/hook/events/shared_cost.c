@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lowest cost of an event that processes of this user measured on this host. A small file holds it, because one
+/* What processes of this user measured last on this host as the cost of an event. A small file holds it, because one
  * process cannot know whether the processor is slow only now. */
 #include "hook/calibrate.h"
+#include "hook/control.h"
 #include "hook/hook.h"
 #include "record/clock.h"
 
@@ -16,8 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A lower result is noise of a busy machine: an event reads the clock, which takes longer. */
-enum { LEAST_PS = 1000 };
+/* LEAST_PS: a lower result is noise of a busy machine, because an event reads the clock, which takes longer.
+ * LINE: bytes of a line with two numbers below END_PS. */
+#define END_PS UINT64_C(10000000000)
+enum { LEAST_PS = 1000, LINE = 22, TEXT = SP_HOST_NAME + SP_COSTS * LINE + 1 };
 
 static uint64_t hash(uint64_t h, const char *text)
 {
@@ -49,59 +52,87 @@ static int directory(void)
 	return fd;
 }
 
-/* Formats the contents of a file. Returns the number of bytes. */
-static size_t format(struct sp_cost c, char text[64])
+/* Formats the contents of a file: the host since its last start, and a line for each result. Returns the number of
+ * bytes. */
+static size_t format(const struct sp_cost *c, int n, char text[TEXT])
 {
-	return (size_t)snprintf(text, 64, "%" PRIu64 " %" PRIu64 "\n", c.in_ps, c.out_ps);
+	sp_host_name(text);
+	size_t used = strlen(text);
+	text[used++] = '\n';
+	for (int i = 0; i < n; i++)
+		used +=
+		    (size_t)snprintf(text + used, TEXT - used, "%" PRIu64 " %" PRIu64 "\n", c[i].in_ps, c[i].out_ps);
+	return used;
 }
 
-/* Whether there is such a file, with the text that format() makes and nothing else. */
-static bool load(int dir, const char *name, struct sp_cost *c)
+static bool is_usable(struct sp_cost c)
 {
-	char text[64], expected[64];
+	return c.in_ps < END_PS && c.out_ps < END_PS && c.in_ps + c.out_ps >= LEAST_PS;
+}
+
+/* Returns the number of results in the text; 0 if it is not one that format() makes on this host. */
+static int parse(const char *text, struct sp_cost c[SP_COSTS])
+{
+	char expected[TEXT];
+	const char *at = strchr(text, '\n');
+	int n = 0, length = 0;
+	while (at && n < SP_COSTS &&
+	       sscanf(at, "\n%10" SCNu64 " %10" SCNu64 "%n", &c[n].in_ps, &c[n].out_ps, &length) == 2) {
+		at += length;
+		if (!is_usable(c[n++]))
+			return 0;
+	}
+	expected[format(c, n, expected)] = 0;
+	return strcmp(text, expected) ? 0 : n;
+}
+
+/* Returns the number of results in the file; 0 without a file, or if it is damaged. */
+static int load(int dir, const char *name, struct sp_cost c[SP_COSTS])
+{
+	char text[TEXT];
 	struct stat st;
 	const int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return 0;
 	const bool is_file = !fstat(fd, &st) && S_ISREG(st.st_mode);
 	const ssize_t n = is_file ? read(fd, text, sizeof text - 1) : -1;
 	close(fd);
 	text[n > 0 ? n : 0] = 0;
-	if (sscanf(text, "%10" SCNu64 " %10" SCNu64, &c->in_ps, &c->out_ps) != 2)
-		return false;
-	format(*c, expected);
-	return !strcmp(text, expected);
+	return parse(text, c);
 }
 
-/* Replaces the file at once: another process reads the earlier or the new text. */
-static void store(int dir, const char *name, struct sp_cost c)
+/* Replaces the file at once: another process reads the earlier or the new text. Of two processes that do this at the
+ * same time, one may overwrite the result of the other. */
+static void store(int dir, const char *name, const struct sp_cost *c, int n)
 {
-	char text[64], new[96];
-	const size_t n = format(c, text);
+	char text[TEXT], new[96];
+	const size_t size = format(c, n, text);
 	snprintf(new, sizeof new, "%s.%ld", name, (long)getpid());
 	const int fd = openat(dir, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	const bool written = write(fd, text, n) == (ssize_t)n;
+	const bool written = write(fd, text, size) == (ssize_t)size;
 	close(fd);
 	if (!written || renameat(dir, new, dir, name))
 		unlinkat(dir, new, 0);
 }
 
-struct sp_cost sp_cost_shared(const struct sp_hook *h, bool traced, struct sp_cost found)
+int sp_cost_shared(const struct sp_hook *h, bool traced, struct sp_cost found, struct sp_cost results[SP_COSTS])
 {
 	char name[64];
-	struct sp_cost known;
 	const int error = errno, dir = directory();
+	int n = 0;
 	if (dir >= 0) {
 		name_of(h, traced, name);
-		if (load(dir, name, &known) && known.in_ps + known.out_ps >= LEAST_PS &&
-		    known.in_ps + known.out_ps <= found.in_ps + found.out_ps)
-			found = known;
-		else if (found.in_ps + found.out_ps)
-			store(dir, name, found);
+		n = load(dir, name, results);
+		if (is_usable(found)) {
+			if (n == SP_COSTS)
+				memmove(results, results + 1, (size_t)--n * sizeof *results);
+			results[n++] = found;
+			store(dir, name, results, n);
+		}
 		close(dir);
 	}
 	errno = error;
-	return found;
+	return n;
 }

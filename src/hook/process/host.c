@@ -12,9 +12,7 @@
 
 #define SEPARATOR '\x1f' /* must equal SEPARATOR in otherhost.py */
 
-enum { HOST = 96 };
-
-static void host_name(char name[HOST])
+void sp_host_name(char name[SP_HOST_NAME])
 {
 	char boot[40] = "", pids[40] = "";
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -26,24 +24,24 @@ static void host_name(char name[HOST])
 	n = readlink("/proc/self/ns/pid", pids, sizeof pids - 1); /* format: pid:[4026531836] */
 	pids[n > 0 ? n : 0] = 0;
 	const char *digits = pids + strcspn(pids, "0123456789");
-	snprintf(name, HOST, "%s-%.*s", boot, (int)strspn(digits, "0123456789"), digits);
+	snprintf(name, SP_HOST_NAME, "%s-%.*s", boot, (int)strspn(digits, "0123456789"), digits);
 }
 
 PyObject *sp_host(PyObject *self, PyObject *none)
 {
-	char name[HOST];
+	char name[SP_HOST_NAME];
 	(void)self, (void)none;
-	host_name(name);
+	sp_host_name(name);
 	return PyUnicode_FromString(name);
 }
 
 char *sp_host_sampler(const char *dir)
 {
 	const char *value = getenv("SPARTITO_SAMPLING"), *end = value ? strchr(value, SEPARATOR) : NULL;
-	char name[HOST], *why = NULL;
+	char name[SP_HOST_NAME], *why = NULL;
 	if (!end)
 		return NULL;
-	host_name(name);
+	sp_host_name(name);
 	if (strlen(name) == (size_t)(end - value) && !memcmp(name, value, strlen(name)))
 		return NULL;
 	PyObject *module = PyImport_ImportModule("spartito.sample.otherhost");

@@ -18,7 +18,7 @@ import written
 from commandline import run
 from spartito._analyse import Model
 from spartito.base.text import local_time
-from spartito.compare.difference import sentence, word
+from spartito.compare.difference import percent, sentence, word
 from spartito.compare.pathnames import namer
 from spartito.experiments.cost import measuring_cost
 
@@ -136,6 +136,14 @@ def test_table_and_words(spartito):
     assert len(diff(spartito, *experiments(), "--match", "__main__:", "--limit", "2").splitlines()) < len(lines)
     back = diff(spartito, *reversed(experiments()), "--match", "slow")
     assert "__main__:slow got faster: " in back
+
+
+@pytest.mark.parametrize("change, text", [
+    (None, ""), (12.34, "+12.3"), (999.94, "+999.9"), (1000, "×11"), (99960, "×1,000"), (9843100, "×98,400"),
+    (99970000, "×1 million"), (123456789, "×1.23 million"), (123456789e6, "×1,230,000 million"),
+])  # fmt: skip
+def test_a_large_change_is_a_factor(change, text):
+    assert percent(change) == text
 
 
 def test_what_else_differs_comes_first(spartito, tmp_path):

@@ -124,13 +124,23 @@ def test_other_than_files_are_left_out_and_reported(spartito, measured, tmp_path
     assert files(tmp_path / "y") == files(measured / "x")
 
 
+def test_without_a_directory_the_newest_experiment_is_packed(spartito, measured, tmp_path):
+    done = run(spartito, "pack", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "spartito pack: there is no experiment in the current directory: spartito pack DIR\n"
+    shutil.copytree(measured / "x", tmp_path / "run")
+    done = run(spartito, "pack", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "spartito: run, the newest experiment here\n")
+    assert done.stdout.startswith("wrote run.spartito: ")
+
+
 def test_bad_input_is_one_line(spartito, measured, packed, tmp_path):
     (tmp_path / "file").write_text("no pack\n")
     (tmp_path / "taken").mkdir()
     shutil.copytree(measured / "x", tmp_path / "run")
     (tmp_path / "empty").mkdir()
     for words, status, message in [
-        (["pack"], 2, "spartito pack: no experiment given: spartito pack DIR"),
+        (["pack", "run", "x"], 2, "spartito pack: one experiment at a time, not also 'x'"),
         (["pack", "none"], 1, "spartito: none: there is no such experiment"),
         (["pack", "empty"], 1, "spartito: empty: not an experiment: there is no directory raw in it"),
         (["pack", "run", "-o", "taken"], 1, "spartito: taken is a directory: name a file with -o"),

@@ -2,6 +2,7 @@
 """The viewer in a real browser: `spartito view` on an experiment, and a page that shows it."""
 
 import base64
+import json
 import os
 import shutil
 import subprocess
@@ -48,6 +49,23 @@ needs_viewer = [
     pytest.mark.skipif(not browser.CHROMIUM, reason="needs chromium"),
     pytest.mark.skipif(not os.path.exists(os.path.join(built.STATIC, "app.js")), reason="built without the viewer"),
 ]
+
+
+def run_of(tmp_path_factory, **sources):
+    """The experiment of a run of program.py. sources: the text of each module of it by name, among them `program`."""
+    place = tmp_path_factory.mktemp("run")
+    for name, text in sources.items():
+        (place / f"{name}.py").write_text(text)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place, check=True)
+    return place / "x"
+
+
+def reported(directory, *words):
+    """The JSON of a report."""
+    done = run([sys.executable, "-m", "spartito"], "report", *words, "--json", str(directory))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def ranks_of_heat(tmp_path_factory, against=0):

@@ -124,6 +124,20 @@ def test_merged_and_packed(spartito, tmp_path):
     assert Model(str(tmp_path / "again")).tallies() == before
 
 
+@pytest.mark.skipif("_posixsubprocess" in sys.builtin_module_names, reason="a built-in module cannot be replaced")
+def test_they_are_recorded_if_child_processes_cannot_be_watched(spartito, tmp_path):
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "_posixsubprocess.py").write_text("raise ValueError('broken')\n")
+    (tmp_path / "program.py").write_text("import gc\ndef collect(): gc.collect(1)\ncollect()\n")
+    program = ["env", f"PYTHONPATH={tmp_path / 'modules'}", sys.executable, tmp_path / "program.py"]
+    done = run(spartito, "run", "-q", "-o", tmp_path / "run", "--", *program)
+    assert done.returncode == 0
+    (collected,) = by_function(Model(str(tmp_path / "run")), 0).items()
+    assert collected[0] == "collect 1" and collected[1][0] == 1
+    shown = run(spartito, "info", tmp_path / "run")
+    assert "how child processes begin and end, because a module for that cannot be imported" in shown.stdout + shown.stderr
+
+
 CURIOUS = """
 import gc
 gc.disable()

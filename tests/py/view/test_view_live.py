@@ -299,6 +299,21 @@ def test_a_process_is_sampled(spartito, tmp_path):
     assert json.loads((made / "experiment.json").read_text())["attached"] == "runs"
 
 
+def test_sampling_ends_with_a_killed_server(spartito, tmp_path):
+    with running("def busy():\n while True: sum(range(1000))\nprint('ready', flush=True); busy()") as p:
+        command = [*spartito, "view", "--live", "--no-browser", str(p.pid)]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout.readline()
+            server.kill()
+        (made,) = tmp_path.iterdir()
+        until = time.monotonic() + 100
+        while json.loads((made / "experiment.json").read_text())["end"] is None:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert p.poll() is None
+        assert json.loads((made / "experiment.json").read_text())["attached"] == "runs"
+
+
 def test_a_run_that_has_ended_is_shown_plainly(spartito, tmp_path):
     with Steps(tmp_path) as program:
         assert program.end() == 0

@@ -76,13 +76,6 @@ def found(recorded):
     return Model(str(recorded)).locks()
 
 
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
-
-
 def answer(directory):
     return payload.unpack(kinds.open_experiment(str(directory)).get("locks", {}))[0]
 

@@ -58,13 +58,6 @@ def found(recorded):
     return {**memory, "sites": memorytable.with_own(model, memory)}
 
 
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
-
-
 def answer(directory, **parameters):
     return payload.unpack(kinds.open_experiment(str(directory)).get("memory", {k: str(v) for k, v in parameters.items()}))
 

@@ -12,7 +12,7 @@ from spartito.analysis import Model
 from spartito.view import kinds, onefile, payload
 from spartito.view.packing import Packing
 from test_view_metrics import PROGRAM
-from viewing import READY, Viewer, needs_viewer
+from viewing import READY, needs_viewer
 
 pytestmark = needs_viewer
 COUNTERS = """
@@ -40,13 +40,6 @@ def recorded(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(recorded):
     return Model(recorded)
-
-
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
 
 
 def asked(model, kind, **parameters):

@@ -2,7 +2,6 @@
 """What the viewer shows as reports of the command line do: findings, own code, imports, off-CPU time. The answers equal the
 reports', and a real browser shows them."""
 
-import json
 import subprocess
 import sys
 
@@ -11,7 +10,7 @@ import pytest
 from commandline import run
 from spartito.analysis import Model
 from spartito.view import kinds, payload, reports
-from viewing import Viewer, needs_viewer
+from viewing import Viewer, needs_viewer, reported, run_of
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -36,19 +35,7 @@ TEXT = "document.querySelector('#view').innerText"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    place = tmp_path_factory.mktemp("reports")
-    (place / "program.py").write_text(PROGRAM)
-    (place / "heavy.py").write_text(HEAVY)
-    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "program.py"]
-    subprocess.run(command, cwd=place, check=True)
-    return place / "x"
-
-
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
+    return run_of(tmp_path_factory, program=PROGRAM, heavy=HEAVY)
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +47,6 @@ def in_file(recorded, tmp_path_factory):
     b = browser.Browser(tmp_path_factory.mktemp("browser"))
     yield path, b
     b.close()
-
-
-def reported(directory, *words):
-    """The JSON of a report."""
-    done = run([sys.executable, "-m", "spartito"], "report", *words, "--json", str(directory))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def answer(directory, kind, **options):

@@ -2,15 +2,10 @@
 """Roles in the viewer, in a real browser: the balance view compares processes and threads with equal roles, as `spartito report
 balance` does, and threads are titled by their roles."""
 
-import json
-import subprocess
-import sys
-
 import pytest
-from commandline import run
 from spartito.analysis import Model
 from spartito.view import kinds
-from viewing import Viewer, needs_viewer
+from viewing import needs_viewer, reported, run_of
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -29,24 +24,7 @@ MENU = "[...document.querySelectorAll('.menu select')].find((s) => s.parentEleme
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    place = tmp_path_factory.mktemp("roles")
-    (place / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "program.py"]
-    subprocess.run(command, cwd=place, check=True)
-    return place / "x"
-
-
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
-
-
-def reported(directory, *words):
-    done = run([sys.executable, "-m", "spartito"], "report", "balance", "--json", "--limit", "0", *words, str(directory))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_of(tmp_path_factory, program=PROGRAM)
 
 
 def choose(viewer, value):
@@ -55,7 +33,7 @@ def choose(viewer, value):
 
 
 def test_processes_with_one_role_are_compared(viewer, recorded):
-    found = reported(recorded, "--processes")
+    found = reported(recorded, "balance", "--limit", "0", "--processes")
     (group,) = found["groups"]
     view = viewer.open("view=balance")
     assert view["over"] == "processes" and view["role"] == group["role"] == "Pool worker"
@@ -72,7 +50,7 @@ def test_processes_with_one_role_are_compared(viewer, recorded):
 
 
 def test_threads_have_the_titles_of_their_roles(viewer, recorded):
-    found = reported(recorded, "--threads")
+    found = reported(recorded, "balance", "--limit", "0", "--threads")
     view = viewer.open("view=balance&part=threads")
     groups = sorted(found["groups"], key=lambda group: -len(group["units"]))
     assert view["roles"] == [f"{group['role']} ×{len(group['units'])}" for group in groups] + ["All"]

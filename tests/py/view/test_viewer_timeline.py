@@ -44,13 +44,6 @@ def recorded(tmp_path_factory):
     return measure(tmp_path_factory.mktemp("timeline"))
 
 
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
-
-
 def times_of(model, location):
     return {row["name"]: row for row in model.flat(location=location) if row["kind"] != "root"}
 

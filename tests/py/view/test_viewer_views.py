@@ -61,13 +61,6 @@ def model(recorded):
     return Model(str(recorded))
 
 
-@pytest.fixture(scope="module")
-def viewer(recorded, tmp_path_factory):
-    v = Viewer(recorded, tmp_path_factory.mktemp("browser"))
-    yield v
-    v.close()
-
-
 def close(a, b):
     return a == pytest.approx(b, rel=1e-9, abs=1e-12)
 

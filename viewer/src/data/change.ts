@@ -24,13 +24,19 @@ export interface Change {
 
 const FACTOR = 10; // factor from which a percentage would have four digits
 
+/** A ratio with three significant digits: "×12.3", "×98,400", "×1.23 million". */
+function times(ratio: number): string {
+  const value = Number(ratio.toPrecision(3));
+  return value < 1e6 ? `×${value.toLocaleString("en")}` : `×${(value / 1e6).toLocaleString("en")} million`;
+}
+
 /** The change in a column of percentages: "+12.3", "×96", "new", "gone". */
 export function changeOf({ now, before }: Change): string {
   if (now === before) return "0.0";
   if (!before) return "new";
   if (!now) return "gone";
   const share = now / before - 1;
-  if (share >= FACTOR) return `×${Number((now / before).toPrecision(3))}`;
+  if (share >= FACTOR) return times(now / before);
   return `${share > 0 ? "+" : ""}${(share * 100).toFixed(1)}`;
 }
 

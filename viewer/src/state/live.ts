@@ -3,6 +3,7 @@
 import { Regions } from "../data/facts";
 import { type Source, ServerSource } from "../data/source";
 import { movedSelection } from "../data/moves";
+import { Listeners } from "./listeners";
 import type { Store } from "./store";
 
 const TURN = 1000; // ms between two questions for the state
@@ -16,7 +17,7 @@ export interface State {
 
 export const sourceOf = (version: number): Source => new ServerSource(`data/${version}/`);
 
-export class Live {
+export class Live extends Listeners {
   paused = false;
   /** Whether the shown version is the last one. */
   ended = false;
@@ -24,12 +25,13 @@ export class Live {
   since = performance.now();
   /** Why there is no newer version; undefined: no reason is known. */
   problem: string | undefined;
-  private readonly listeners = new Set<() => void>();
 
   constructor(
     private readonly store: Store,
     public version: number,
-  ) {}
+  ) {
+    super();
+  }
 
   /** Asks until the run has ended. */
   start(): void {
@@ -42,15 +44,6 @@ export class Live {
   pause(paused: boolean): void {
     this.paused = paused;
     this.notify();
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
-  }
-
-  private notify(): void {
-    for (const listener of [...this.listeners]) listener();
   }
 
   private async turn(): Promise<void> {

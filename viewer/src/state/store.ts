@@ -3,6 +3,7 @@
 import type { Kind } from "../data/columns";
 import { type Params, query, type Source } from "../data/source";
 import { type Selection, read, write } from "../data/url";
+import { Listeners } from "./listeners";
 
 export type { Selection } from "../data/url";
 
@@ -40,18 +41,18 @@ export interface Asked {
   parts: number; // that need its answer
 }
 
-export class Store {
+export class Store extends Listeners {
   selection: Selection;
   /** The queries whose answers are shown, by their text. */
   readonly asked = new Map<string, Asked>();
   /** Returns the state of the current view in numbers, for tests. */
   report: (() => unknown) | undefined;
-  private readonly listeners = new Set<() => void>();
 
   constructor(
     public source: Source,
     private readonly place: Place = window,
   ) {
+    super();
     this.selection = read(place.location.hash, FIRST);
     const back = (): void => {
       this.selection = read(place.location.hash, FIRST);
@@ -95,15 +96,6 @@ export class Store {
     this.selection = move(this.selection);
     if (write(this.selection) !== before) this.place.history.replaceState(null, "", write(this.selection));
     this.notify();
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
-  }
-
-  private notify(): void {
-    for (const listener of [...this.listeners]) listener();
   }
 
   state(): { selection: Selection; view: unknown } {
