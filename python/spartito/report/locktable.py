@@ -315,7 +315,7 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
         times[key] = times.get(key, 0.0) + w["time"]
     lock, kind = max(times, key=lambda key: times[key])
     what = Names(found, info).of_lock(lock, kind)
-    return f"threads waited {seconds(whole)} in total, {seconds(times[lock, kind])} of it for {what}"
+    return f"threads waited {seconds(whole)} (without sleeps and idle threads), {seconds(times[lock, kind])} of it for {what}"
 
 
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:
