@@ -46,8 +46,8 @@ def line(modules: list[dict[str, Any]], busy: float, share: bool) -> str:
     first = sorted((m for m in modules[1:] if m["importer"] == 0), key=lambda m: -m["incl"])[:NAMED]
     most = ", ".join(f"{name(m['module'])} {seconds(m['incl'])}" for m in first)
     part = f" ({percent(total, busy)} %)" if share else ""
-    said = f"imports, which the table leaves out, took {seconds(total)}{part}" + (f": {most}" if most else "")
-    return f"{said}; spartito report imports shows the modules"
+    said = f"imports took {seconds(total)}{part}" + (f": {most}" if most else "")
+    return f"{said}; of these, the table has only modules of the program; spartito report imports shows all"
 
 
 class Imports(Report):

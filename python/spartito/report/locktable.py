@@ -57,6 +57,7 @@ def made(lock: dict[str, Any]) -> str:
     return _place(lock["made_file"], lock["made_line"])
 
 
+NEARLY_ALL = 0.995  # a holder with this share of the waits needs no number
 GONE = "a thread that is not in this process"  # holder of a lock that a forked child inherited in locked state
 
 
@@ -197,11 +198,11 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
 
 
 def _main_holder(times: dict[str, float], whole: float) -> str:
-    """The holder for which others waited longest, with its share of `whole` if there are several."""
+    """The holder for which others waited longest, with its share of `whole` if others held the lock, or nobody known did."""
     if not times:
         return ""
     who = max(times, key=lambda key: (times[key], key))
-    return f"{who} ({percent(times[who], whole)} %)" if len(times) > 1 else who
+    return f"{who} ({percent(times[who], whole)} %)" if len(times) > 1 or times[who] < NEARLY_ALL * whole else who
 
 
 class _Sum:
@@ -315,7 +316,7 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
         times[key] = times.get(key, 0.0) + w["time"]
     lock, kind = max(times, key=lambda key: times[key])
     what = Names(found, info).of_lock(lock, kind)
-    return f"threads waited {seconds(whole)} in total, {seconds(times[lock, kind])} of it for {what}"
+    return f"threads waited {seconds(whole)} (without sleeps and idle threads), {seconds(times[lock, kind])} of it for {what}"
 
 
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:

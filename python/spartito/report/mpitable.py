@@ -37,7 +37,7 @@ def from_trace(query: Query, find: Callable[[], dict[str, Any]]) -> dict[str, An
     """The result of find(), which reads the trace, with the names of ranks. Refused: there is no MPI or no trace, or it is
     damaged."""
     if not query.info["worlds"]:
-        raise query.lacks("no MPI was recorded")
+        raise query.lacks("no MPI was recorded; this report is for programs that use MPI")
     if not query.info["traced"]:
         raise query.lacks("there is no trace, which this report reads: measure with --trace")
     try:

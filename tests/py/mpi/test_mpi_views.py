@@ -118,7 +118,7 @@ def test_without_mpi_or_trace(spartito, tmp_path, report):
     shutil.copy(ROOT / "tests/old-raw/v2-profile.raw", tmp_path / "y" / "raw")
     for place in ("x", "y"):
         done = run(spartito, "report", report, tmp_path / place)
-        message = "no MPI was recorded\n"
+        message = "no MPI was recorded; this report is for programs that use MPI\n"
         if report == "waits":
             message = "it contains neither waits of threads, which `spartito run --waits` records, nor MPI\n"
         assert done.returncode != 0 and f"{tmp_path / place}: {message}" in done.stderr

@@ -235,7 +235,7 @@ def test_of_waits_the_longest(spartito, tmp_path):
     model = waiting.recorded(spartito, tmp_path, text)[0]
     sentences = facts.facts(model, str(tmp_path / "x"), {})["sentences"]
     (sentence,) = [text for text in sentences if text.startswith("Threads waited ")]
-    assert re.search(r" in total, \d+\.\d+ \w+ of it for .+\.$", sentence)
+    assert re.search(r" \(without sleeps and idle threads\), \d+\.\d+ \w+ of it for .+\.$", sentence)
     found, times = model.locks(), Counter()
     for wait in found["waits"]:
         if wait["kind"] != "sleep":

@@ -38,9 +38,7 @@ def locks(run: Run) -> list[Finding]:
             f"{seconds(w['time'])} in {plural(w['count'], 'wait')} of {names.of_thread(w['location'])} in {shortened(w['stack'])}"
             for w in of_lock[:PLACES]
         ]
-        holder = max(holders, key=lambda w: float(w["time"]))
-        held = f", which acquired it in {shortened(holder['holder_stack'])}" if holder["holder_stack"] else ""
-        evidence.append(f"the holder was {names.of_thread(holder['holder'])}{held}")
+        evidence.append(_held(holders, sum(w["time"] for w in of_lock), names))
         number = plural(sum(w["count"] for w in of_lock), "wait")
         title = f"threads waited {seconds(gain.amount)} for {names.of_lock(lock)}, which another thread held, in {number}"
         advice = "hold the lock for less time, move work that needs no lock out of it, or divide the data over several locks"
@@ -48,6 +46,18 @@ def locks(run: Run) -> list[Finding]:
         row = {**most, "name": most["stack"][-1] if most["stack"] else ""}
         found.append(Finding("lock", title, gain, evidence, advice, run.report("waits"), row, most["stack"]))
     return found
+
+
+def _held(waits: list[dict[str, Any]], whole: float, names: locktable.Names) -> str:
+    """The holder of a lock for which others waited longest. waits: those with a known holder. whole: the time of all waits."""
+    times: dict[int, float] = {}
+    for w in waits:
+        times[w["holder"]] = times.get(w["holder"], 0.0) + w["time"]
+    most = max(times, key=lambda location: (times[location], -location))
+    stack = max((w for w in waits if w["holder"] == most), key=lambda w: float(w["time"]))["holder_stack"]
+    part = f"for {seconds(times[most])} of the {seconds(whole)} " if times[most] < locktable.NEARLY_ALL * whole else ""
+    acquired = f", which acquired it in {shortened(stack)}" if stack else ""
+    return f"{part}the holder was {names.of_thread(most)}{acquired}"
 
 
 def _threads(run: Run, process: int, unit: float) -> list[dict[str, Any]]:

@@ -5,9 +5,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from spartito.base.text import Output, shortened
+from spartito.base.text import Output, percent, shortened
+from spartito.experiments import contents
+from spartito.report import locktable
 from spartito.report.findings import thresholds, topics
 from spartito.report.protocol import Query, Report
+
+
+def _unseen(info: dict[str, Any]) -> list[str]:
+    """What to do if the threads waited for long, and it was not recorded for what."""
+    waited, busy = contents.waited(info), sum(loc["busy"] for loc in info["locations"])
+    if not contents.split(info) or locktable.recorded(info) or waited < thresholds.SHARE * busy:
+        return []
+    return [
+        f"the threads waited for {percent(waited, busy)} % of their time: `spartito report waits` shows in which functions, "
+        "`spartito run --waits` records the locks and their holders"
+    ]
 
 
 class Findings(Report):
@@ -31,5 +44,7 @@ class Findings(Report):
             out.line()
         if not found["rows"]:
             out.line("no finding: nothing of what can be found in the recorded data has a large part of the run")
+            for text in _unseen(query.info):
+                out.line(text)
         for note in found["notes"]:
             out.line(note)
