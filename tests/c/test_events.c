@@ -79,7 +79,7 @@ static void test_extras(void)
 	sp_model_free(m);
 }
 
-/* Off-CPU time: after a long time, which has a record of its own; more than there is; at the end of the thread. */
+/* Off-CPU time: after a long time, which has a separate record; more than there is; at the end of the thread. */
 static void test_off_cpu(void)
 {
 	struct rg_thread *t;
