@@ -4,9 +4,9 @@
  * The time between two successive events of a thread is a gap. At the end of a long gap the thread reads its own
  * processor clock (CLOCK_THREAD_CPUTIME_ID). What passed since the reading before, less what the clock counted, was off
  * the processor, and counts for the innermost function during the gap, at most its length. Shorter gaps are not read
- * and count as running: a reading takes some 200 ns, so that it costs less than 1 % of any gap. If the thread lost the
- * processor more often than it gave it up (ru_nivcsw and ru_nvcsw of getrusage(2)), for at most 10 ms each time on
- * average, it was preempted; otherwise it waited. */
+ * and count as running: a reading takes some 200 ns, so that it costs less than 1 % of any gap. If the thread did not
+ * give its processor up (ru_nvcsw of getrusage(2)), it was preempted; also if it lost it more often than it gave it up
+ * (ru_nivcsw), for at most 10 ms each time on average. Otherwise it waited. */
 #ifndef SP_RECORD_OFF_CPU_H
 #define SP_RECORD_OFF_CPU_H
 

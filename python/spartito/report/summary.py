@@ -185,7 +185,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     for line in waits:
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
-        out.line(f"{cost_sentence(info)}, {percent(measuring_cost(info), total)} % of the time of all threads")
+        whole, of = (running, "running time") if split else (total, "time")
+        out.line(f"{cost_sentence(info)}, {percent(measuring_cost(info), whole)} % of the {of} of all threads")
     for line in contents.trace_sentences(info):
         out.line(line)
     findings = topics.summary(model, without=("imports",))  # these have a line already

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import count, name, percent, quoted, seconds
-from spartito.experiments.cost import cost
+from spartito.experiments.cost import measuring_cost
 from spartito.report.findings import thresholds
 from spartito.report.findings.finding import Finding, Run, place
 
@@ -37,7 +37,7 @@ def small_functions(run: Run) -> list[Finding]:
             continue  # the loop is in a library
         own = max(0.0, row["excl"] - visits * cost)
         each = visits // max(1, caller["visits"] + caller["resumed"])
-        gain = run.of_threads(own)
+        gain = run.of_work(own)
         if own / visits > thresholds.SMALL_TIME or each < thresholds.LOOP_CALLS or not gain.enough:
             continue
         without = f", without the {seconds(cost)} of measuring" if cost else ""
@@ -87,8 +87,9 @@ def _excludable(run: Run) -> list[dict[str, Any]]:
 
 def overhead(run: Run) -> list[Finding]:
     """The cost of measuring, if it distorts the times, and the --exclude options that reduce it."""
-    taken, share = cost(run.info, run.compensated)
-    gain = run.of_threads(taken)
+    taken = measuring_cost(run.info)
+    gain = run.of_work(taken)
+    share = taken / (run.running + taken) if run.compensated else gain.share
     if share < thresholds.OVERHEAD_SHARE or not gain.enough:
         return []
     rows = _excludable(run)
@@ -99,5 +100,5 @@ def overhead(run: Run) -> list[Finding]:
         advice = f"measure again without these functions, whose time then counts for their callers: spartito run {options} …"
     else:
         advice = "measure again with --sample, which records no calls"
-    title = f"measuring took {percent(share, 1.0)} % of the measured time, so that small functions seem to take too long"
+    title = f"measuring took {percent(share, 1.0)} % of {gain.of}, so that small functions seem to take too long"
     return [Finding("overhead", title, gain, evidence, advice, run.report("flat --sort calls"), rows[0] if rows else None)]

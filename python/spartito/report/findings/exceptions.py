@@ -50,7 +50,7 @@ def exceptions(run: Run) -> list[Finding]:
         if caller is None or caller["kind"] != "python" or caught < thresholds.EXCEPTIONS:
             continue  # calls of C functions and regions that an exception ends are not counted
         rows = _left(run, ended, row)
-        gain = run.of_threads(sum(time for _, time in rows))
+        gain = run.of_work(sum(time for _, time in rows))
         if not gain.enough:
             continue
         evidence = [

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import as_argument, labelled, name, percent, quoted, seconds, size
+from spartito.experiments import contents
 from spartito.experiments.reading import shown
 from spartito.report.findings import thresholds
 
@@ -82,6 +83,8 @@ class Run:
         self.visits = sum(loc["visits"] + loc["resumed"] for loc in self.info["locations"])
         self.metrics = {m["name"]: m for m in self.info["metrics"]}
         self._busy = float(sum(loc["busy"] for loc in self.info["locations"]))
+        self._split = contents.split(self.info)
+        self.running = float(sum(loc["running"] for loc in self.info["locations"])) if self._split else self._busy
         self._place = as_argument(shown(self.info["dir"]))
         self._paths: list[dict[str, Any]] | None = None
 
@@ -93,18 +96,25 @@ class Run:
         """A time that is the sum over all threads."""
         return Gain(time, self._busy, "the run" if len(self.info["locations"]) == 1 else "the time of all threads")
 
+    def of_work(self, time: float) -> Gain:
+        """A time in which threads run, as a part of that of all threads: other threads may wait for as long as they like."""
+        if not self._split:
+            return self.of_threads(time)
+        return Gain(time, self.running, "the running time" + (" of all threads" if len(self.info["locations"]) > 1 else ""))
+
     def of_run(self, time: float) -> Gain:
         """A time by which the run would be shorter."""
         return Gain(time, self.info["end"] - self.info["begin"], "the run")
 
     @property
     def paths(self) -> list[dict[str, Any]]:
-        """The rows of Model.tree() with at least PATH_SHARE of all time, callers before callees. Each also has `stack`, the names
-        of its regions, outermost first, and `caller`, the row of its caller or None."""
+        """The rows of Model.tree() with at least PATH_SHARE of the running time, callers before callees. Each also has `stack`,
+        the names of its regions, outermost first, and `caller`, the row of its caller or None."""
         if self._paths is None:
             self._paths = []
             above: list[dict[str, Any]] = []
-            for row in self.model.tree(threshold=thresholds.PATH_SHARE):
+            least = thresholds.PATH_SHARE * (self.running / self._busy if self._busy else 1.0)
+            for row in self.model.tree(threshold=least):
                 if row["kind"] == "root":
                     continue
                 del above[row["depth"] :]

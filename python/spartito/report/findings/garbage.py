@@ -31,7 +31,7 @@ def collections(run: Run) -> list[Finding]:
     """The garbage collections of the program's functions. Those at the end of the interpreter are in no function."""
     tallies = run.model.tallies()
     rows = [row for row in tallies["rows"] if row["what"] == "collection" and row["path"]]
-    gain = run.of_threads(sum(row["time"] for row in rows))
+    gain = run.of_work(sum(row["time"] for row in rows))
     if not gain.enough:
         return []
     evidence = [

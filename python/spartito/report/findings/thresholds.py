@@ -17,7 +17,7 @@ LOOP_CALLS = 100  # calls for each call of the caller: the calls come from a loo
 SAME_CALLS = 10  # calls with equal arguments: fewer may be chance
 
 # ---- overhead
-OVERHEAD_SHARE = 0.1  # of the measured time: from here on, the order of functions in a table may be that of their calls
+OVERHEAD_SHARE = 0.1  # of the running time: from here on, the order of functions in a table may be that of their calls
 OVERHEAD_FUNCTIONS = 3  # that the advice excludes: further ones have few calls
 
 # ---- imbalance
