@@ -52,7 +52,7 @@ for i in range(300):
 IMPORTS = "import heavy\n"
 EVENTLOOP = """
 import asyncio, time
-def compute(): time.sleep(0.15)
+def compute(): time.sleep(0.6)
 async def block():
     await asyncio.sleep(0.001)
     compute()
@@ -326,9 +326,9 @@ def test_imports(found):
 def test_overhead_that_distorts_names_what_to_exclude(made, found, spartito, tmp_path):
     model = Model(str(made[0] / "calls"))
     info = model.info()
-    busy = sum(loc["busy"] for loc in info["locations"])
+    running = sum(loc["running"] for loc in info["locations"])
     visits = sum(loc["visits"] + loc["resumed"] for loc in info["locations"])
-    process = {**info["processes"][0], "cost_in": 0.1 * busy / visits, "cost_out": 0.1 * busy / visits}
+    process = {**info["processes"][0], "cost_in": 0.1 * running / visits, "cost_out": 0.1 * running / visits}
     (overhead,) = found("calls", model=Changed(model, info={**info, "processes": [process]}))["overhead"]
     assert overhead.gain.share == pytest.approx(0.2)
     options = overhead.advice.partition("spartito run ")[2].split()[:-1]
