@@ -229,28 +229,6 @@ static bool mismatch(struct sp_events *s, uint32_t region)
 	return false;
 }
 
-static int counter(struct sp_events *s, const uint64_t *payload, struct sp_event *out)
-{
-	out->kind = SP_EVENT_COUNTER;
-	out->id = sp_events_id(&s->source->counters, payload[0]) - 1;
-	memcpy(&out->u.real, &payload[1], sizeof(out->u.real));
-	return out->id != SP_NONE;
-}
-
-static int parameter(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out)
-{
-	out->id = sp_events_id(&s->source->parameters, payload[0]) - 1;
-	out->u.uint = payload[1];
-	out->kind = what == SP_RAW_X_PARAMETER_INT ? SP_EVENT_PARAMETER_INT : SP_EVENT_PARAMETER_UINT;
-	if (what == SP_RAW_X_PARAMETER_STRING) {
-		out->kind = SP_EVENT_PARAMETER_STRING;
-		out->u.uint = 0;
-		out->u.string = sp_events_id(&s->source->strings, payload[1]) - 1;
-		return out->id != SP_NONE && out->u.string != SP_NONE;
-	}
-	return out->id != SP_NONE;
-}
-
 /* Decodes one of the values of a METRICS event; they have the time of the enter or leave that follows. */
 static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, struct sp_event *out)
 {
@@ -282,15 +260,11 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		s->ticks += payload[0];
 		return 0;
 	case SP_RAW_X_COUNTER:
-		return counter(s, payload, out) ? 1 : -1;
 	case SP_RAW_X_PARAMETER_INT:
 	case SP_RAW_X_PARAMETER_UINT:
 	case SP_RAW_X_PARAMETER_STRING:
-		return parameter(s, what, payload, out) ? 1 : -1;
 	case SP_RAW_X_MARKER:
-		out->kind = SP_EVENT_MARKER;
-		out->id = sp_events_id(&s->source->strings, payload[0]) - 1;
-		return out->id != SP_NONE ? 1 : -1;
+		return sp_events_user(s, what, payload, out);
 	case SP_RAW_X_OFF:
 		if (s->n_waits) {
 			sp_events_end_wait(s, SP_WAIT_UNSEEN, out);

@@ -75,6 +75,8 @@ extern const uint8_t sp_events_kinds[8];
  * number. */
 size_t sp_events_plain(struct sp_events *s, struct sp_event *out, size_t n);
 
+/* Decodes an event that the program itself recorded; payload: complete. Returns 1: an event; -1: damage. */
+int sp_events_user(struct sp_events *s, uint32_t what, const uint64_t *payload, struct sp_event *out);
 /* Decode events of file I/O, of MPI, of threads and tasks, of waits. words: payload of the event, whose kind must
  * belong to the function. Return 1: an event; 0: no event; SP_EVENTS_AGAIN: an event, and the same word has to be read
  * again; -1: damage. */
