@@ -299,7 +299,8 @@ class Model:
         dict(length (s), jumps (number of changes from one location to another), locations (s on the path, for each location),
         pieces [(location, begin, end)] (s since the begin of the experiment, in order, without gaps), regions, paths [dict(path,
         time)], stacks {path: [names of regions]}, found (as of waits())). regions: dict(name, file, line, kind, time (s on the
-        path), waiting (s of it in which the thread waited; 0: as in traces without off-CPU time), at_least, at_most (s by which the run becomes shorter if the region takes `share` less time on the path))."""
+        path), waiting (s of it in which the thread waited; 0: as in traces without off-CPU time), at_least, at_most (s by which the
+        run becomes shorter if the region takes `share` less time on the path))."""
 
     def table(
         self,

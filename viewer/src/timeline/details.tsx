@@ -73,7 +73,8 @@ export function describe(control: Control, facts: Facts, regions: Regions, at: F
       ],
     };
   }
-  if (at.lane >= 0 || !cell || cell.region === NONE) return at.lane < 0 ? { title: "nothing recorded here", pairs: [where, ["at", place(control, at.time)]] } : undefined;
+  if (at.lane >= 0) return undefined;
+  if (!cell || cell.region === NONE) return { title: "nothing recorded here", pairs: [where, ["at", place(control, at.time)]] };
   return {
     title: regions.names[cell.region] ?? "",
     pairs: [
