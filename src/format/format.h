@@ -10,8 +10,9 @@
 #include "format/waits.h"
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     8u
+#define SP_RAW_VERSION     9u
 #define SP_RAW_SUMS        6u /* the first version with checksums */
+#define SP_RAW_ALL_SUMS    9u /* from here on, a header with a checksum means that all chunks have one */
 #define SP_RAW_BYTE_ORDER  0x01020304u
 #define SP_RAW_PAGE        4096u
 #define SP_RAW_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */

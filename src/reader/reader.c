@@ -189,6 +189,29 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 	return 0;
 }
 
+/* Reports damage that the checksum of a chunk cannot show, because there is none: a free chunk whose length changed, or
+ * which became one of another type, and the opposite. */
+static void check_without_sum(struct sp_raw_file *f, struct sp_raw_chunk *c, size_t at)
+{
+	const bool has_sum = f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(c);
+	const bool all_have_sums = f->header.version >= SP_RAW_ALL_SUMS && f->header.sum && !f->bytes.running;
+	size_t end;
+
+	if (c->type != SP_RAW_FREE) {
+		if (!has_sum && all_have_sums)
+			sp_raw_report(f, at, "chunk of type %" PRIu32 " has no checksum", c->type);
+		return;
+	}
+	if (has_sum)
+		sp_raw_report(f, at, "a chunk that was in use is marked as free");
+	end = next_chunk(f, at);
+	if (end - at < c->bytes) {
+		sp_raw_report(f, at + offsetof(struct sp_raw_chunk, bytes),
+		              "free chunk of 0x%" PRIx64 " bytes contains another chunk", c->bytes);
+		c->bytes = end - at;
+	}
+}
+
 static int find_parts(struct sp_raw_file *f)
 {
 	struct sp_raw_chunk c;
@@ -216,9 +239,9 @@ static int find_parts(struct sp_raw_file *f)
 			              "chunk of 0x%" PRIx64 " bytes reaches past the end", c.bytes);
 			c.bytes = next_chunk(f, at) - at;
 			c.words = (uint32_t)c.words; /* the checksum in the header was that of the whole chunk */
+		} else {
+			check_without_sum(f, &c, at);
 		}
-		if (c.type == SP_RAW_FREE && f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(&c))
-			sp_raw_report(f, at, "a chunk that was in use is marked as free");
 		if (c.type != SP_RAW_FREE && add_part(f, &c, at, c.bytes, &capacity))
 			return -1;
 		at += c.bytes;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "check.h"
+#include "format/checksum.h"
 #include "model/model.h"
 #include "model/report/report.h"
 #include "model/str.h"
@@ -213,6 +214,68 @@ static void on_problem(void *arg, const char *text)
 	fprintf(stderr, "%s\n", text);
 }
 
+/* The offset of the first chunk of this type. */
+static size_t chunk_of(const unsigned char *bytes, size_t n, uint32_t type)
+{
+	for (size_t at = SP_RAW_PAGE; at < n; at += SP_RAW_PAGE) {
+		const struct sp_raw_chunk *c = (const struct sp_raw_chunk *)(bytes + at);
+
+		if (c->magic == SP_RAW_CHUNK_MAGIC && c->type == type)
+			return at;
+	}
+	MUST(!"a chunk of this type");
+	return 0;
+}
+
+static unsigned problems_of(const char *dir, const unsigned char *bytes, size_t n)
+{
+	struct sp_err e = {.code = 0};
+	struct sp_raw_file *f;
+	unsigned problems = 0;
+	char path[256];
+
+	scratch_bytes(dir, "a.raw", bytes, n);
+	snprintf(path, sizeof(path), "%s/raw/a.raw", dir);
+	MUST(sp_raw_open(&f, path, "raw/a.raw", on_problem, &problems, &e) == 0);
+	sp_raw_close(f);
+	return problems;
+}
+
+/* A free chunk has no checksum: damage of its type and its length is found all the same. */
+static void test_free_chunk(void)
+{
+	const char *dir = scratch_experiment();
+	size_t n, at;
+	unsigned char *bytes = sample(&n);
+	struct sp_raw_header *h = (struct sp_raw_header *)bytes;
+	struct sp_raw_chunk *c;
+
+	for (at = SP_RAW_PAGE; at < n; at += c->bytes) {
+		c = (struct sp_raw_chunk *)(bytes + at);
+		sp_raw_chunk_seal(c, c + 1, c->bytes - sizeof(*c));
+	}
+	at = chunk_of(bytes, n, SP_RAW_STACK);
+	c = (struct sp_raw_chunk *)(bytes + at);
+	c->type = SP_RAW_FREE;
+	c->words = 0;
+	h->ended = SP_RAW_ENDED_NORMAL;
+	h->end_ticks = h->last.ticks;
+	h->sum = 0;
+	h->sum = sp_raw_header_sum(h);
+	CHECK(problems_of(dir, bytes, n) == 0);
+	MUST(at + c->bytes < n);
+	c->bytes += SP_RAW_PAGE;
+	CHECK(problems_of(dir, bytes, n) == 1);
+	c->bytes -= SP_RAW_PAGE;
+	c->type = SP_RAW_STACK;
+	CHECK(problems_of(dir, bytes, n) == 1);
+	h->version = SP_RAW_ALL_SUMS - 1; /* in older files a chunk may be without one */
+	h->sum = 0;
+	h->sum = sp_raw_header_sum(h);
+	CHECK(problems_of(dir, bytes, n) == 0);
+	free(bytes);
+}
+
 /* A process that may still be running on another host: room for later chunks disappears when it ends, and is not
  * accessed. */
 static void test_unfinished(void)
@@ -261,12 +324,15 @@ int main(void)
 	test_old("v3-mpi-2.raw", 55);
 	test_old("v4-profile.raw", 0);
 	test_old("v7-rare.raw", 0);
+	test_old("v8-rare.raw", 0);
+	test_old("v8-trace.raw", 163); /* a chunk of events without a checksum, as a rewind left it */
 	test_whole();
 	test_refused();
 	test_without_header();
 	test_truncated();
 	test_flipped();
 	test_lost_chunk();
+	test_free_chunk();
 	test_unfinished();
 	return check_failures != 0;
 }

@@ -201,8 +201,8 @@ static int segment_of(const void *p)
 	return -1;
 }
 
-/* Adds the checksum of a chunk that does not change any more; code that changes it later, such as rewinding, removes
- * the checksum. After the end of the measurement none is added: a reader may already have read the chunk without it. */
+/* Adds the checksum of a chunk that does not change any more; code that changes it later computes the checksum
+ * again. After the end of the measurement none is added: a reader may already have read the chunk without it. */
 static void seal(struct sp_raw_chunk *c)
 {
 	if (c->type != SP_RAW_FREE && !sp_raw_sum_of(c) && sp_process.header->ended == SP_RAW_RUNNING)

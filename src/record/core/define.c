@@ -52,7 +52,8 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 	struct sp_raw_chunk *c = reserve_defs(bytes);
 	if (!c)
 		return -ENOSPC;
-	c->words = 0; /* clears the checksum: a late thread may define something after the end */
+	c->words = 0; /* clears the checksums: a late thread may define something after the end */
+	sp_process.header->sum = 0;
 	char *to = (char *)(c + 1) + c->used;
 	memcpy(to, &d, sizeof d);
 	to += sizeof d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rewinding: removes from the file what a thread's trace recorded since a remembered position. The profile keeps it.
  * Chunks that were filled since then may only be on disk and are changed there. */
+#include "format/checksum.h"
 #include "record/buffer.h"
 #include "record/clock.h"
 #include "record/hot.h"
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* One remembered position in the trace of a thread. */
@@ -84,21 +86,30 @@ void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
 	t->rewind_chunks[t->n_rewind_chunks++] = offset_of(c);
 }
 
+/* Ends the chunk with the position there. Its new checksum is computed at once, because nothing else knows of a chunk
+ * that is only on disk. Returns 0 or -errno. */
+static int end_chunk(int fd, const struct sp_rewind *r)
+{
+	struct sp_raw_chunk *c = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)r->chunk);
+	if (c == MAP_FAILED)
+		return -errno;
+	c->words = 0; /* a process that is killed in between leaves a chunk without a checksum */
+	if (r->next < r->bytes)
+		*(uint64_t *)((char *)c + r->next) = SP_RAW_END;
+	sp_raw_chunk_seal(c, c + 1, r->bytes - sizeof *c);
+	munmap(c, r->bytes);
+	return 0;
+}
+
 /* The chunk with the position ends there, the following chunks become free, and the current one is emptied. */
 static int forget_chunks(struct sp_thread *t, const struct sp_rewind *r)
 {
-	const uint64_t end = SP_RAW_END, current = offset_of(t->ev_chunk);
+	const uint64_t current = offset_of(t->ev_chunk), no_sum = 0;
 	const uint32_t type = SP_RAW_FREE;
-	const uint64_t no_sum = 0; /* the chunk's checksum is no longer valid */
-	int fd = open(sp_process.path, O_WRONLY | O_CLOEXEC);
+	int fd = open(sp_process.path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int result = 0;
-	if (pwrite(fd, &no_sum, sizeof no_sum, (off_t)(r->chunk + offsetof(struct sp_raw_chunk, words))) !=
-	    sizeof no_sum)
-		result = -EIO;
-	if (!result && r->next < r->bytes && pwrite(fd, &end, sizeof end, (off_t)(r->chunk + r->next)) != sizeof end)
-		result = -EIO;
+	int result = end_chunk(fd, r);
 	uint32_t first = t->n_rewind_chunks;
 	while (first > 0 && t->rewind_chunks[first - 1] != r->chunk)
 		first--;

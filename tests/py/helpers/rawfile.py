@@ -6,6 +6,7 @@ import struct
 from collections import Counter
 
 PAGE, MAGIC, NONE32 = 4096, 0x4B4E4843, 0xFFFFFFFF
+SUM = 316  # offset of the checksum in the header of the file
 DEFS, NODES, EVENTS = 1, 3, 4
 META, REGION, STRING, METRIC, COMM, WIN, GROUP, CLOCK, CART = 1, 2, 6, 7, 8, 9, 10, 11, 12
 ENTER, LEAVE = (1, 3, 5), (2, 4)
@@ -132,6 +133,7 @@ def without_meta(directory, key):
                 n = struct.unpack_from("=I", data, record + 16)[0]
                 if what == META and data[record + 32 : record + 32 + n] == key.encode():
                     data[record + 32 : record + 32 + n] = b"x" * n
-                    struct.pack_into("=I", data, at - 4, 0)  # no checksum, as the old one would be wrong
+                    for checksum in (at - 4, SUM):  # 0: none, as the old one would be wrong
+                        struct.pack_into("=I", data, checksum, 0)
                 record += size
         path.write_bytes(data)

@@ -4,10 +4,10 @@ numbers."""
 
 import struct
 
-from rawfile import MAGIC, PAGE, Raw
+from rawfile import MAGIC, PAGE, SUM, Raw
 
 LINES = 8
-RESERVED, SUM = 56, 316  # offsets of the header's fields for the number of bytes and for the checksum
+RESERVED = 56  # offset of the header's field for the number of bytes
 
 
 def add(directory, numbers, location=0, process=0):

@@ -8,6 +8,7 @@ import sys
 import pytest
 from commandline import run
 from recorded import Experiment
+from spartito._analyse import Model
 
 # Seconds by which two clocks may differ. Each program prints how long its parts took, as a busy machine makes them longer.
 NEAR = 0.05
@@ -236,6 +237,9 @@ kept()
     assert all(row["name"] != "point" for row in e.rows)
     raw = b"".join(p.read_bytes() for p in (e.path / "raw").iterdir())
     assert len(raw) < 2_000_000 + 16 * calls * 3
+    model = Model(str(e.path))
+    model.convert("chrome", str(e.path / "events.json"))  # compares the checksums of all chunks
+    assert model.info()["problems"] == []
 
 
 def test_parameters_make_call_paths(measured):
