@@ -45,6 +45,15 @@ def split(info: dict[str, Any]) -> bool:
 def waited(info: dict[str, Any]) -> float:
     """The time in which the threads waited, in s: the sum of all call paths."""
     names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else ("sampled_idle", "sampled_gil")
+    return _total(info, names)
+
+
+def preempted(info: dict[str, Any]) -> float:
+    """The time in which the threads could have run but had no processor, in s: the sum of all call paths."""
+    return _total(info, ("preempted",))
+
+
+def _total(info: dict[str, Any], names: tuple[str, ...]) -> float:
     return float(sum(m["total"] for m in info["metrics"] if m["name"] in names)) * 1e-9
 
 

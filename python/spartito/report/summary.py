@@ -195,6 +195,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     for line in [*sentences(info), *of_ranks(directory)]:
         if line not in reported:
             out.line(line, "yellow")
-    view = "lines" if lines else "findings" if findings else "memory" if memory else "waits" if waits else "tree"
+    mostly_waited = total > 0 and contents.waited(info) > total / 2
+    view = "lines" if lines else "findings" if findings else "memory" if memory else "tree"
+    view = "waits" if view == "tree" and (waits or mostly_waited) else view
     out.line(f"next: {next_command(directory, info, view)}", "bold")
     sys.stderr.flush()

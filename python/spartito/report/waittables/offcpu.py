@@ -31,8 +31,22 @@ def sentence(found: list[dict[str, Any]], info: dict[str, Any]) -> str:
     return f"waiting: {seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %): {kinds}"
 
 
+def preempted_sentence(info: dict[str, Any]) -> list[str]:
+    """A line about the time in which threads had no processor; empty: it is negligible."""
+    busy, total = sum(loc["busy"] for loc in info["locations"]), contents.preempted(info)
+    if total <= 0 or total < NOTABLE * busy:
+        return []
+    what = plural(len(info["locations"]), "thread")
+    times = f"{seconds(total)} of the {seconds(busy)} of {what} ({percent(total, busy)} %)"
+    return [f"preempted: {times}: ready to run, but the processors ran something else"]
+
+
 def summary(model: Model, info: dict[str, Any]) -> list[str]:
-    """A line for the summary of a run; empty: the threads hardly waited."""
+    """Lines for the summary of a run; empty: the threads hardly waited, and were hardly preempted."""
+    return [*_waiting(model, info), *preempted_sentence(info)]
+
+
+def _waiting(model: Model, info: dict[str, Any]) -> list[str]:
     busy = sum(loc["busy"] for loc in info["locations"])
     if not contents.split(info) or contents.waited(info) < NOTABLE * busy:
         return []  # do not read the call tree
@@ -55,7 +69,11 @@ def write(out: Output, found: list[dict[str, Any]], info: dict[str, Any], limit:
     ]
     out.table(COLUMNS, rows)
     out.line()
-    out.line(sentence(found, info))
+    for line in [sentence(found, info), *preempted_sentence(info)]:
+        out.line(line)
+    locks_unknown = not any(m["name"] == "wait_time" for m in info["metrics"])
+    if locks_unknown and waiting.sums(found).get(waiting.OTHER, 0.0) > NOTABLE * total:
+        out.line("other: C code below a function, such as `with lock:`; `spartito run --waits` names locks and their holders")
     if any(m["source"] == "off_cpu" for m in info["metrics"]):
         out.line("waits shorter than about 40 µs count as running")
 
