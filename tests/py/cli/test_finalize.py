@@ -90,7 +90,7 @@ def test_all_that_was_wanted_is_done_once(spartito, tmp_path):
     assert done.returncode == 0
     assert [line.split(" ")[1] for line in done.stdout.splitlines()] == ["compressed", "merged", "wrote", "wrote"]
     assert "g" in (tmp_path / "x.folded").read_text() and (tmp_path / "x-otf2" / "traces.otf2").exists()
-    assert done.stderr.count("waiting  ") == 1 and re.search(r"next: spartito report (tree|findings) x\n$", done.stderr)
+    assert done.stderr.count("waiting  ") == 1 and re.search(r"next: spartito report (tree|waits|findings) x\n$", done.stderr)
     assert left(directory) == ["experiment.json", "merged", "raw"]
     assert sum(p.stat().st_size for p in (directory / "raw").iterdir()) < raw
     del before["wanted"]

@@ -153,6 +153,34 @@ def test_kinds_of_the_user(tmp_path, monkeypatch):
     assert done.returncode == 0 and f"{kinds}:1: a line is a kind" in done.stderr and "next: " in done.stderr
 
 
+def summary(tmp_path, program):
+    """What `run` and `report waits` print."""
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, "-m", "spartito", "run", "-o", tmp_path / "run", "--", sys.executable, tmp_path / "program.py"]
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
+    shown = [sys.executable, "-m", "spartito", "report", "waits", tmp_path / "run"]
+    report = subprocess.run(shown, capture_output=True, encoding="utf-8", timeout=60)
+    assert (run.returncode, report.returncode, report.stderr) == (0, 0, ""), run.stderr + report.stderr
+    return run.stderr, report.stdout
+
+
+def test_preemption_is_named(tmp_path):
+    """Three processes compute for 1 s each, on one processor."""
+    program = PROGRAM.partition("def nap")[0] + """
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+if os.fork(): os.fork()
+burn(1)
+"""
+    for text in summary(tmp_path, program):
+        assert re.search("^preempted: .* s of 3 threads ", text, re.MULTILINE), text
+
+
+def test_a_run_that_waited_names_the_report(tmp_path):
+    run, report = summary(tmp_path, "import time\ndef f(): time.sleep(2)\nf()\n")
+    assert re.search("next: spartito report waits \\S+\n$", run)
+    assert "`spartito run --waits` records for what" in report
+
+
 def waited(m):
     """Seconds in which each location waited, in the profile."""
     return [

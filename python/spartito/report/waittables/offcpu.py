@@ -73,7 +73,7 @@ def write(out: Output, found: list[dict[str, Any]], info: dict[str, Any], limit:
         out.line(line)
     locks_unknown = not any(m["name"] == "wait_time" for m in info["metrics"])
     if locks_unknown and waiting.sums(found).get(waiting.OTHER, 0.0) > NOTABLE * total:
-        out.line("other: C code below a function, such as `with lock:`; `spartito run --waits` names locks and their holders")
+        out.line("other: C code that the function called waited; `spartito run --waits` records for what, and who held a lock")
     if any(m["source"] == "off_cpu" for m in info["metrics"]):
         out.line("waits shorter than about 40 µs count as running")
 
