@@ -189,8 +189,8 @@ static int add_part(struct sp_raw_file *f, const struct sp_raw_chunk *c, uint64_
 	return 0;
 }
 
-/* Reports damage that the checksum of a chunk cannot show, because there is none: a free chunk whose length changed, or
- * which became one of another type, and the opposite. */
+/* Reports damage of chunks without a checksum: a free chunk whose length or type changed, and a chunk that became free
+ * although it has a checksum. */
 static void check_without_sum(struct sp_raw_file *f, struct sp_raw_chunk *c, size_t at)
 {
 	const bool has_sum = f->header.version >= SP_RAW_SUMS && sp_raw_sum_of(c);
