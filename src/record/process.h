@@ -49,6 +49,7 @@ struct sp_process {
 	uint32_t n_columns; /* columns of metrics; constant after the first node is made */
 	uint32_t n_sync;    /* the first n_sync columns are read at each enter and leave */
 	bool disk_failed;
+	bool unsealed; /* a chunk is only on disk and has no checksum, because an exec began that failed later */
 	_Atomic bool paused, instrumented;
 	uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last pause, last resume, total */
 	uint32_t off_region;                          /* the region MEASUREMENT OFF; 0: not defined yet */

@@ -27,7 +27,7 @@ void sp_extra_at(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *pa
 /* Writes n values of metrics at the time of the event that follows. If there is no space, that event counts the
  * loss. */
 void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now);
-/* Writes that of the time since the last event, t did not run for `ns` nanoseconds. */
-void sp_event_off_cpu(struct sp_thread *t, uint64_t ns, bool preempted, uint64_t now);
+/* Writes a record of off-CPU time. record: as from sp_off_cpu_count(); 0 writes nothing. */
+void sp_event_off_cpu(struct sp_thread *t, uint64_t record, uint64_t now);
 
 #endif

@@ -89,6 +89,7 @@ static struct sp_events *new_events(const struct sp_model *m, uint32_t location)
 	s->ns = m->locations[location].begin;
 	s->end = m->locations[location].end;
 	s->keep = SIZE_MAX;
+	s->gil_ns = UINT64_MAX;
 	return s;
 }
 
@@ -355,8 +356,17 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 	}
 	if (made) /* the time of a record without an event is not that of the previous event */
 		out->time = to_ns(s, ticks);
-	if (made && out->kind == SP_EVENT_OFF_CPU && out->u.uint > out->time - before)
-		out->u.uint = out->time - before;
+	if (made && out->kind == SP_EVENT_GIL_WAIT) {
+		s->gil_ns = out->time;
+		s->gil_since = before;
+	}
+	if (made && out->kind == SP_EVENT_OFF_CPU) {
+		const uint64_t since = before == s->gil_ns ? s->gil_since : before;
+
+		if (out->u.uint > out->time - since)
+			out->u.uint = out->time - since;
+		s->gil_ns = UINT64_MAX;
+	}
 	if (made == SP_EVENTS_AGAIN) {
 		s->ticks -= w >> SP_RAW_DELTA_SHIFT;
 		return 1;
@@ -463,7 +473,7 @@ static int at_end(struct sp_events *s, struct sp_event *out)
 bool sp_events_position(const struct sp_events *s, struct sp_events_position *place)
 {
 	*place = (struct sp_events_position){s->ticks, s->ns, s->part, s->at};
-	return s->keep == SIZE_MAX && s->metric == 0 && !s->again && s->n_waits == 0;
+	return s->keep == SIZE_MAX && s->metric == 0 && !s->again && s->n_waits == 0 && s->ns != s->gil_ns;
 }
 
 uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_position *place, size_t n, struct sp_err *e)
@@ -497,6 +507,7 @@ uint32_t *sp_events_seek(struct sp_events *s, const struct sp_events_position *p
 	s->keep = SIZE_MAX;
 	s->metric = 0;
 	s->again = s->gil = false;
+	s->gil_ns = UINT64_MAX;
 	s->n_waits = 0;
 	s->depth = n;
 	return s->stack;

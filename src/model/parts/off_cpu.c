@@ -198,7 +198,8 @@ static int add_last(struct adding *a, const struct sp_raw_thread_cpu *c, uint64_
 	off = fmin(off, 0x1p62); /* a damaged clock */
 	if (off < 1)
 		return 0;
-	a->l->places[a->t - a->l->source->raw->threads].waiting = (uint64_t)off;
+	if (!a->t->state.lost_events) /* otherwise it was after a later event than the last one in the trace */
+		a->l->places[a->t - a->l->source->raw->threads].waiting = (uint64_t)off;
 	return add(a, &(struct sp_raw_off_cpu){.node = frames[n - 1].node, .waiting = (uint64_t)off, .count = 1},
 	           UINT64_MAX);
 }

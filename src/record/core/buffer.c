@@ -228,7 +228,7 @@ bool sp_buffer_seal(void)
 			at += c->bytes;
 		}
 	}
-	return true;
+	return !sp_process.unsealed;
 }
 
 struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes)
@@ -275,6 +275,8 @@ void sp_buffer_done(struct sp_raw_chunk *c)
 	if (i < 0)
 		return;
 	seal(c);
+	if (c->type != SP_RAW_FREE && !sp_raw_sum_of(c))
+		sp_process.unsealed = true;
 	sp_process.mapped -= c->bytes;
 	sp_process.segments[i].live--;
 	segment_release(i);
@@ -365,7 +367,7 @@ static int open_file(const char *dir)
 	sp_process.pid = getpid();
 	sp_process.size = SP_RAW_PAGE;
 	sp_process.mapped = sp_process.event_bytes = 0;
-	sp_process.disk_failed = false;
+	sp_process.disk_failed = sp_process.unsealed = false;
 	for (int k = 0; k < SP_STREAMS; k++) {
 		sp_process.current[k] = -1;
 		sp_process.next_segment[k] = FIRST_SEGMENT;

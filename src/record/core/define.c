@@ -49,11 +49,12 @@ static int define_locked(unsigned kind, unsigned flags, uint32_t a, uint32_t b, 
 	if (bytes > UINT32_MAX / 2)
 		return -E2BIG;
 	d.bytes = (uint32_t)bytes;
+	/* clears the checksums, that of the header first: a late thread may define something after the end */
+	__atomic_store_n(&sp_process.header->sum, 0, __ATOMIC_RELEASE);
 	struct sp_raw_chunk *c = reserve_defs(bytes);
 	if (!c)
 		return -ENOSPC;
-	c->words = 0; /* clears the checksums: a late thread may define something after the end */
-	sp_process.header->sum = 0;
+	__atomic_store_n(&c->words, 0, __ATOMIC_RELEASE);
 	char *to = (char *)(c + 1) + c->used;
 	memcpy(to, &d, sizeof d);
 	to += sizeof d;

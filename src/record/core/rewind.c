@@ -64,6 +64,8 @@ static void event_without_frame(struct sp_thread *t, unsigned kind, uint32_t reg
 
 void sp_rewind_begin(struct sp_thread *t, uint32_t region)
 {
+	if (t->traced) /* the off-CPU time before the position stays */
+		sp_off_cpu_gap(t, sp_ticks(), SP_RAW_EXTRA, 0);
 	if (!t->traced || !t->ev_chunk)
 		return;
 	struct sp_rewind *r = point_of(t, region);
@@ -93,7 +95,9 @@ static int end_chunk(int fd, const struct sp_rewind *r)
 	struct sp_raw_chunk *c = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)r->chunk);
 	if (c == MAP_FAILED)
 		return -errno;
-	c->words = 0; /* a process that is killed in between leaves a chunk without a checksum */
+	/* a process that is killed in between leaves a chunk without a checksum */
+	__atomic_store_n(&c->words, 0, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (r->next < r->bytes)
 		*(uint64_t *)((char *)c + r->next) = SP_RAW_END;
 	sp_raw_chunk_seal(c, c + 1, r->bytes - sizeof *c);
@@ -121,9 +125,11 @@ static int forget_chunks(struct sp_thread *t, const struct sp_rewind *r)
 			result = -EIO;
 	}
 	close(fd);
+	if (result)
+		return result; /* an outer position still needs the list */
 	t->n_rewind_chunks = first;
 	sp_rewind_chunk(t, t->ev_chunk);
-	return result;
+	return 0;
 }
 
 static void forget_words(struct sp_thread *t, char *from)
@@ -153,10 +159,12 @@ static void undo(struct sp_thread *t, const struct sp_rewind *r, uint64_t now)
 		return; /* there was no space for the trace: the missing events are counted */
 	if (offset_of(t->ev_chunk) == r->chunk) {
 		forget_words(t, (char *)t->ev_chunk + r->next);
-	} else if (forget_chunks(t, r)) {
-		sp_process_lost(SP_RAW_REASON_INTERNAL, EIO, 0);
-		return;
 	} else {
+		const int failed = forget_chunks(t, r);
+		if (failed) {
+			sp_process_lost(SP_RAW_REASON_INTERNAL, -failed, 0);
+			return;
+		}
 		forget_words(t, (char *)(t->ev_chunk + 1));
 		t->ev_chunk->base = r->last;
 	}

@@ -138,9 +138,14 @@ void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned k
 static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, unsigned n, unsigned behind,
                    uint64_t now)
 {
+	/* a wait for the GIL begins after the event before it, so that the record of its off-CPU time must not be that */
+	const bool off_behind = what == SP_RAW_X_GIL_WAIT;
+	uint64_t off = 0;
 	assert(n <= SP_PAYLOAD_MAX);
 	if (now - t->loc.last > t->quiet)
-		sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0);
+		off = sp_off_cpu_count(t, now, SP_RAW_EXTRA, 0);
+	if (!off_behind)
+		sp_event_off_cpu(t, off, now);
 	uint64_t *w = reserve(t, &now, 1 + n + behind);
 	if (!w)
 		return false;
@@ -150,6 +155,8 @@ static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, 
 	w[0] = extra_word(now - t->loc.last, what, n);
 	t->loc.last = now;
 	t->loc.next = (uint64_t)(w + 1 + n);
+	if (off_behind)
+		sp_event_off_cpu(t, off, now);
 	return true;
 }
 
@@ -165,12 +172,11 @@ void sp_extra(struct sp_thread *t, enum sp_raw_extra what, const uint64_t *paylo
 		sp_extra_at(t, what, payload, n, sp_ticks());
 }
 
-void sp_event_off_cpu(struct sp_thread *t, uint64_t ns, bool preempted, uint64_t now)
+void sp_event_off_cpu(struct sp_thread *t, uint64_t record, uint64_t now)
 {
-	const uint64_t word = ns << SP_RAW_OFF_CPU_SHIFT | (preempted ? SP_RAW_OFF_CPU_PREEMPTED : 0);
 	/* without space nothing is lost but its place in time: the sum is in the profile */
-	if (t->traced)
-		append(t, SP_RAW_X_OFF_CPU, &word, 1, 0, now);
+	if (record && t->traced)
+		append(t, SP_RAW_X_OFF_CPU, &record, 1, 0, now);
 }
 
 void sp_event_metrics(struct sp_thread *t, const uint64_t *values, unsigned n, uint64_t now)

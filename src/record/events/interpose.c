@@ -7,6 +7,7 @@
 #include "record/definitions.h"
 #include "record/events/task.h"
 #include "record/hot.h"
+#include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/thread.h"
 #include "record/trace.h"
@@ -184,6 +185,8 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 	struct sp_wait wait;
 	const bool waits = sp_waits_wanted && sp_wait_begin_gil(&wait, t);
 	uint64_t begin = sp_ticks();
+	if (!waits) /* what the thread waited for before, such as a lock, is not a part of this wait */
+		sp_off_cpu_gap(t, begin, SP_RAW_EXTRA, 0);
 	int r = real_wait(condition, mutex, until);
 	uint64_t end = sp_ticks(), waited = sp_ticks_between(begin, end);
 	int error = errno;

@@ -84,16 +84,17 @@ static clockid_t clock_of(uint64_t tid)
 }
 
 /* paused: ticks of the gap during which recording was paused. How much of the time off the processor was then is not
- * known: as much as in the rest of the gap. */
-static void count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, unsigned kind, uint32_t id)
+ * known: as much as in the rest of the gap. Returns as sp_off_cpu_count(). */
+static uint64_t count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, unsigned kind, uint32_t id)
 {
 	struct sp_off_cpu *o = t->off_cpu;
+	uint64_t record = 0;
 	if (!o || !sp_recording)
-		return;
+		return 0;
 	const uint64_t since = t->loc.last > o->cpu->ticks ? t->loc.last : o->cpu->ticks;
 	const uint64_t length = sp_ticks_between(since, now);
 	if (length <= t->quiet)
-		return;
+		return 0;
 	const int error = errno;
 	const uint64_t cpu = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID), ran = cpu - o->cpu->cpu;
 	const uint64_t wall = sp_waits_ns(now - o->cpu->ticks, now), gap_ns = sp_waits_ns(length, now);
@@ -110,8 +111,11 @@ static void count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, unsign
 		const struct switches before = o->switches, after = read_switches();
 		const long lost = after.lost - before.lost;
 		const long given_up = after.given_up - before.given_up;
-		/* a thread that did not give its processor up waited for nothing, however long others had it */
-		const bool preempted = !given_up || (given_up < lost && off <= (uint64_t)lost * SLICE_NS);
+		/* a thread that did not give its processor up waited for nothing, however long others had it; if neither
+		 * changed, this system does not count them */
+		const bool known = given_up || after.given_up || after.lost;
+		const bool preempted =
+		    known && (!given_up || (given_up < lost && off <= (uint64_t)lost * SLICE_NS));
 		o->switches = after;
 		struct sp_raw_off_cpu *row = sp_node_row(&o->rows, t, SP_RAW_OFF_CPU, sizeof *row, node, 0);
 		if (row) {
@@ -119,14 +123,20 @@ static void count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, unsign
 			*(preempted ? &row->preempted : &row->waiting) += off;
 		}
 		if (!paused) /* where in a gap with a pause it was is not known */
-			sp_event_off_cpu(t, off, preempted, now);
+			record = off << SP_RAW_OFF_CPU_SHIFT | (preempted ? SP_RAW_OFF_CPU_PREEMPTED : 0);
 	}
 	errno = error;
+	return record;
+}
+
+uint64_t sp_off_cpu_count(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
+{
+	return count_gap(t, now, 0, kind, id);
 }
 
 void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
 {
-	count_gap(t, now, 0, kind, id);
+	sp_event_off_cpu(t, count_gap(t, now, 0, kind, id), now);
 }
 
 /* ---- begin and end ---- */
@@ -162,8 +172,9 @@ void sp_off_cpu_resumed(struct sp_thread *t, uint64_t paused)
 {
 	if (!t->off_cpu)
 		return;
+	const uint64_t now = sp_ticks();
 	if (!t->off)
-		count_gap(t, sp_ticks(), paused, SP_RAW_EXTRA, 0);
+		sp_event_off_cpu(t, count_gap(t, now, paused, SP_RAW_EXTRA, 0), now);
 	read_clock(t->off_cpu);
 }
 

@@ -237,14 +237,15 @@ static void put_parameter(struct sp_timeline *t, const struct sp_event *ev)
 static void put_off_cpu(struct sp_timeline *t, const struct sp_event *ev)
 {
 	const bool waiting = ev->id == SP_OFF_CPU_WAITING;
-	struct sp_mark mark = {.time = ev->time - ev->u.uint,
+	const uint64_t since = ev->time - ev->u.uint;
+	struct sp_mark mark = {.time = since > t->last ? since : t->last,
 	                       .kind = SP_MARK_BEGIN,
 	                       .region = SP_NONE,
 	                       .name = sp_text(waiting ? "waiting" : "preempted"),
 	                       .category = "off_cpu"};
 
 	/* waits that were recorded have separate slices, which say more */
-	if (t->waits || ev->u.uint == 0)
+	if (t->waits || mark.time >= ev->time)
 		return;
 	t->sink->mark(t->to, &mark);
 	mark.time = ev->time;

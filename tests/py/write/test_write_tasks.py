@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Threads and tasks in OTF2, read by otf2-print."""
 
+import json
 import re
 import subprocess
 import sys
@@ -93,6 +94,23 @@ def test_waits_for_the_gil(trace):
     assert Counter(where for where, _ in waits) == Counter(
         where for where, text in records["LEAVE"] if "waiting for the GIL" in text
     )
+
+
+def test_waits_for_the_gil_have_their_length(trace):
+    """Not only their number: the record of the off-CPU time has the same time as that of the wait."""
+    model, _, directory = trace
+    model.convert("chrome", str(directory.parent / "trace.json"))
+    open_slices, sums = {}, Counter()
+    for event in json.loads((directory.parent / "trace.json").read_text())["traceEvents"]:
+        stack = open_slices.setdefault((event["pid"], event.get("tid")), [])
+        if event["ph"] == "B":
+            stack.append(event)
+        elif event["ph"] == "E":
+            begin = stack.pop()
+            sums[begin["name"]] += event["ts"] - begin["ts"]
+    (metric,) = [m for m in model.info()["metrics"] if m["name"] == "gil_wait"]
+    assert sums["waiting for the GIL"] == pytest.approx(metric["total"] / 1000, rel=0.05, abs=100)
+    assert sums["waiting"] > 0  # of the main thread, for the others
 
 
 def test_merged(trace):
