@@ -19,9 +19,9 @@
 void sp_off_cpu_start(void);
 /* Begins for the calling thread t: reads its clock. Without space for it, nothing is measured in the thread. */
 void sp_off_cpu_thread(struct sp_thread *t);
-/* At an event of t, the calling thread, before loc.last changes: counts the time since the last event in which t did not
- * run. kind and id: as in sp_event(); SP_RAW_EXTRA: none of the frames begins or ends. now: ticks. Returns the payload
- * of the trace's record, 0: none. */
+/* At an event of t, the calling thread, before loc.last changes: counts the time since the last event in which t did
+ * not run. kind and id: as in sp_event(); SP_RAW_EXTRA: none of the frames begins or ends. now: ticks. Returns the
+ * payload of the trace's record, 0: none. */
 uint64_t sp_off_cpu_count(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
 /* The same, and writes the record. */
 void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);

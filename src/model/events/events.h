@@ -39,8 +39,8 @@ struct sp_events {
 	unsigned n_waits;
 	/* a wait for the GIL ended last, and the next GIL_WAIT reports the same wait */
 	bool gil;
-	/* time of the last GIL_WAIT and of the event before it, which the off-CPU time behind it begins with; UINT64_MAX:
-	 * none */
+	/* time of the last GIL_WAIT and of the event before it, which the off-CPU time behind it begins with;
+	 * UINT64_MAX: none */
 	uint64_t gil_ns, gil_since;
 	bool again;                        /* the current word makes two events and is read a second time */
 	bool quiet;                        /* damage is not reported, and nothing in the model changes */

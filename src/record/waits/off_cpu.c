@@ -111,11 +111,10 @@ static uint64_t count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, un
 		const struct switches before = o->switches, after = read_switches();
 		const long lost = after.lost - before.lost;
 		const long given_up = after.given_up - before.given_up;
-		/* a thread that did not give its processor up waited for nothing, however long others had it; if neither
-		 * changed, this system does not count them */
+		/* a thread that did not give its processor up waited for nothing, however long others had it; if
+		 * neither changed, this system does not count them */
 		const bool known = given_up || after.given_up || after.lost;
-		const bool preempted =
-		    known && (!given_up || (given_up < lost && off <= (uint64_t)lost * SLICE_NS));
+		const bool preempted = known && (!given_up || (given_up < lost && off <= (uint64_t)lost * SLICE_NS));
 		o->switches = after;
 		struct sp_raw_off_cpu *row = sp_node_row(&o->rows, t, SP_RAW_OFF_CPU, sizeof *row, node, 0);
 		if (row) {
