@@ -138,8 +138,7 @@ void sp_event_slow(struct sp_thread *t, uint64_t now, uint64_t delta, unsigned k
 static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, unsigned n, unsigned behind,
                    uint64_t now)
 {
-	/* a wait for the GIL begins after the event before it, so that the record of its off-CPU time must not be that
-	 */
+	/* exports begin a wait for the GIL after the event before it: the off-CPU time of the wait follows it */
 	const bool off_behind = what == SP_RAW_X_GIL_WAIT;
 	uint64_t off = 0;
 	assert(n <= SP_PAYLOAD_MAX);
