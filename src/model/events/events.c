@@ -356,17 +356,8 @@ static int other(struct sp_events *s, uint64_t w, struct sp_event *out)
 	}
 	if (made) /* the time of a record without an event is not that of the previous event */
 		out->time = to_ns(s, ticks);
-	if (made && out->kind == SP_EVENT_GIL_WAIT) {
-		s->gil_ns = out->time;
-		s->gil_since = before;
-	}
-	if (made && out->kind == SP_EVENT_OFF_CPU) {
-		const uint64_t since = before == s->gil_ns ? s->gil_since : before;
-
-		if (out->u.uint > out->time - since)
-			out->u.uint = out->time - since;
-		s->gil_ns = UINT64_MAX;
-	}
+	if (made)
+		sp_events_limit_off_cpu(s, before, out);
 	if (made == SP_EVENTS_AGAIN) {
 		s->ticks -= w >> SP_RAW_DELTA_SHIFT;
 		return 1;

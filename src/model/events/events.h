@@ -88,6 +88,9 @@ int sp_events_io(struct sp_events *s, uint32_t what, uint32_t words, const uint6
 int sp_events_mpi(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
 int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
 int sp_events_wait(struct sp_events *s, uint32_t what, uint32_t words, const uint64_t *payload, struct sp_event *out);
+/* Limits the off-CPU time of an event to the time since the event before, whose time is `before` (ns); that of a wait
+ * for the GIL begins before the GIL_WAIT in front of it. Call for each event of a rare kind. */
+void sp_events_limit_off_cpu(struct sp_events *s, uint64_t before, struct sp_event *out);
 /* Makes the end event of the innermost wait, which has no end in the trace. how: enum sp_wait_end. */
 void sp_events_end_wait(struct sp_events *s, unsigned how, struct sp_event *out);
 /* Whether the innermost wait began in the innermost call, or outside all calls: then it ends before that call does. */

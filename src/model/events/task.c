@@ -96,3 +96,17 @@ int sp_events_task(struct sp_events *s, uint32_t what, uint32_t words, const uin
 		return 1;
 	}
 }
+
+void sp_events_limit_off_cpu(struct sp_events *s, uint64_t before, struct sp_event *out)
+{
+	const uint64_t since = before == s->gil_ns ? s->gil_since : before;
+
+	if (out->kind == SP_EVENT_GIL_WAIT) {
+		s->gil_ns = out->time;
+		s->gil_since = before;
+	} else if (out->kind == SP_EVENT_OFF_CPU) {
+		if (out->u.uint > out->time - since)
+			out->u.uint = out->time - since;
+		s->gil_ns = UINT64_MAX;
+	}
+}
