@@ -135,7 +135,7 @@ uint64_t sp_off_cpu_count(struct sp_thread *t, uint64_t now, unsigned kind, uint
 
 void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
 {
-	sp_event_off_cpu(t, count_gap(t, now, 0, kind, id), now);
+	sp_event_off_cpu(t, sp_off_cpu_count(t, now, kind, id), now);
 }
 
 /* ---- begin and end ---- */

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from chrometrace import slices
 from spartito._analyse import Model
 from spartito.view import payload
 
@@ -219,19 +220,9 @@ def test_waiting_over_time(tmp_path, merged):
 def test_waiting_in_exports(tmp_path):
     m = measured(tmp_path, "--trace")
     whole = sum(waited(m))
-    m.convert("chrome", str(tmp_path / "chrome.json"))
-    events = json.loads((tmp_path / "chrome.json").read_text())
-    slices, stacks = [], {}
-    for event in events["traceEvents"] if isinstance(events, dict) else events:
-        stack = stacks.setdefault((event.get("pid"), event.get("tid")), [])
-        if event["ph"] == "B":
-            stack.append(event)
-        elif event["ph"] == "E":
-            begun = stack.pop()
-            if begun.get("name") == "waiting":
-                slices.append((stack[-1]["name"], event["ts"] - begun["ts"]))
-    assert sum(us for _, us in slices) * 1e-6 == pytest.approx(whole, rel=0.01)
-    assert sum(us for name, us in slices if "nap" in name) > 0.9e6
+    waits = [(names[-2], end - begin) for _, names, begin, end in slices(m, tmp_path / "chrome.json") if names[-1] == "waiting"]
+    assert sum(time for _, time in waits) == pytest.approx(whole, rel=0.01)
+    assert sum(time for name, time in waits if "nap" in name) > 0.9
     m.convert("otf2", str(tmp_path / "otf2"))
     command = ["otf2-print", "--warnings-as-errors", tmp_path / "otf2" / "traces.otf2"]
     text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout

@@ -2,10 +2,10 @@
 """Sampled experiments in the viewer: thread states over time, ranges of time, timelines made of samples, and the script loaded on
 demand."""
 
-import json
 import subprocess
 import sys
 
+import chrometrace
 import pytest
 from commandline import run
 from spartito._analyse import Error
@@ -197,19 +197,10 @@ def test_a_range_of_time_has_what_was_found_in_it(model):
 
 def slices(place, model):
     """{location: [(function, begin, end)]} read from the Chrome trace of the model."""
-    model.convert("chrome", str(place / "x.json"))
-    events = json.loads((place / "x.json").read_text())
-    events = events["traceEvents"] if isinstance(events, dict) else events
     tids = [loc["tid"] for loc in model.info()["locations"]]
     found = {i: [] for i in range(len(tids))}
-    open_calls = {i: [] for i in found}
-    for event in events:
-        if event["ph"] in "BE":
-            at = tids.index(event["tid"])
-            if event["ph"] == "B":
-                open_calls[at].append((event["name"], event["ts"] / 1e6))
-            else:
-                found[at].append((*open_calls[at].pop(), event["ts"] / 1e6))
+    for tid, names, begin, end in chrometrace.slices(model, place / "x.json"):
+        found[tids.index(tid)].append((names[-1], begin, end))
     return {at: sorted(rows, key=lambda row: row[1:]) for at, rows in found.items()}
 
 
