@@ -197,12 +197,21 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
 # ---- tables ----
 
 
-def _main_holder(times: dict[str, float], whole: float) -> str:
-    """The holder for which others waited longest, with its share of `whole` if others held the lock, or nobody known did."""
+def _main_holder(held: dict[tuple[str, str], float], whole: float) -> str:
+    """The function whose threads held the lock when others waited longest, with its share of `whole` if others held the lock, or
+    nobody known did. held: seconds for each (function, thread); threads whose function is unknown count separately."""
+    times: dict[tuple[str, str], float] = {}
+    threads: dict[tuple[str, str], set[str]] = {}
+    for (function, thread), time in held.items():
+        key = (function, "" if function else thread)
+        times[key] = times.get(key, 0.0) + time
+        threads.setdefault(key, set()).add(thread)
     if not times:
         return ""
-    who = max(times, key=lambda key: (times[key], key))
-    return f"{who} ({percent(times[who], whole)} %)" if len(times) > 1 or times[who] < NEARLY_ALL * whole else who
+    most = max(times, key=lambda key: (times[key], key))
+    who = plural(len(threads[most]), "thread") if len(threads[most]) > 1 else min(threads[most])
+    text = f"{who} in {most[0]}" if most[0] else who
+    return f"{text} ({percent(times[most], whole)} %)" if times[most] < NEARLY_ALL * whole else text
 
 
 class _Sum:
@@ -210,11 +219,11 @@ class _Sum:
         self.time = self.longest = 0.0
         self.count = 0
         self.open = False
-        self.held: dict[str, float] = {}
+        self.held: dict[tuple[str, str], float] = {}  # {(function, thread): seconds}
         self.threads: set[int] = set()
         self.locks: set[int] = set()
 
-    def add(self, wait: dict[str, Any], holder: str) -> None:
+    def add(self, wait: dict[str, Any], holder: tuple[str, str]) -> None:
         self.time += wait["time"]
         self.count += wait["count"]
         self.open |= wait["open"]
@@ -222,7 +231,7 @@ class _Sum:
         self.threads.add(wait["location"])
         if wait["lock"] is not None:
             self.locks.add(wait["lock"])
-        if holder:
+        if holder[1]:
             self.held[holder] = self.held.get(holder, 0.0) + wait["time"]
 
 
@@ -231,12 +240,13 @@ def _time(s: _Sum, time: float | None = None) -> str:
     return seconds(s.time if time is None else time) if s.time or not s.open else "not ended"
 
 
-def _holder(names: Names, wait: dict[str, Any]) -> str:
+def _holder(names: Names, wait: dict[str, Any]) -> tuple[str, str]:
+    """The function in which the holder acquired the lock, and its thread; "": not known."""
     # a lock that a forked child inherited in locked state had no other holder in this process
     if wait["holder"] is None and not wait["news"] and wait["lock"] is not None and names.locks[wait["lock"]]["gone"]:
-        return GONE
+        return "", GONE
     who = names.of_thread(wait["holder"])
-    return f"{who} in {name(wait['holder_stack'][-1])}" if who and wait["holder_stack"] else who
+    return name(wait["holder_stack"][-1]) if who and wait["holder_stack"] else "", who
 
 
 def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], limit: int) -> None:

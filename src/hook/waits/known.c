@@ -95,6 +95,14 @@ SP_WAITS_TOGETHER void sp_known_released(const void *o)
 		sp_object_released(sp_self, s->object);
 }
 
+void sp_known_passed_on(const void *o)
+{
+	struct slot *s = find(o);
+	/* not in the record: there the new holder, which still waits, would seem to wait for itself */
+	if (s && s->object && !sp_process.forked)
+		sp_waits_first(s->object, &s->holder, &s->holder_node);
+}
+
 /* ---- creation and end of objects ---- */
 
 void sp_known_made(const void *o)

@@ -141,14 +141,27 @@ static int64_t microseconds(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
+/* With or without the GIL: the calling thread acquired this lock, but is not its holder in known.c yet; NULL: it is.
+ * Until then other threads that try the lock find the holder by this. */
+static void set_acquired(const void *lock)
+{
+	struct sp_thread *t = sp_self; /* NULL after the end of the measurement */
+	if (t)
+		t->acquired = lock;
+}
+
 /* Waits like the interpreter's functions: handles signals meanwhile, and an exception of a handler ends the wait. */
-static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
+static PyLockStatus wait_without_gil(const PyObject *self, PyThread_type_lock lock, PY_TIMEOUT_T us)
 {
 	const int64_t end = us > 0 ? microseconds() + us : 0;
 	PyLockStatus r;
 	for (;;) {
 		Py_BEGIN_ALLOW_THREADS r = PyThread_acquire_lock_timed(lock, us, 1);
-		Py_END_ALLOW_THREADS if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0) return r;
+		if (SP_LIKELY(r == PY_LOCK_ACQUIRED))
+			set_acquired(self);
+		Py_END_ALLOW_THREADS if (SP_LIKELY(r == PY_LOCK_ACQUIRED)) set_acquired(NULL);
+		if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0)
+			return r;
 		if (us >= 0) {
 			const int64_t left = end - microseconds();
 			us = left > 0 ? left : 0; /* with 0 it is tried once more, without waiting */
@@ -163,7 +176,7 @@ static PyObject *wait_here(const struct request *q)
 		return q->real(q->self, q->args, q->kwargs);
 	struct sp_rlock *rlock = (struct sp_rlock *)q->self;
 	struct sp_lock *lock = (struct sp_lock *)q->self;
-	const PyLockStatus status = wait_without_gil(is_r ? rlock->lock : lock->lock, q->us);
+	const PyLockStatus status = wait_without_gil(q->self, is_r ? rlock->lock : lock->lock, q->us);
 	if (status == PY_LOCK_INTR)
 		return NULL;
 	if (status == PY_LOCK_ACQUIRED && is_r) {
@@ -187,6 +200,8 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	uint64_t holder_node;
 	uint32_t holder;
 	struct sp_raw_object *o = sp_known_holder(q->self, &holder, &holder_node);
+	if (holder == SP_RAW_NONE)
+		sp_waits_acquirer(q->self, &holder, &holder_node);
 	/* Condition.wait() waits for a lock that it made for this wait and acquired itself */
 	if (holder == t->loc.id && p.notified && q->kind == SP_RAW_WAIT_LOCK) {
 		o = sp_waits_object(p.user, p.kind, NULL);
@@ -313,19 +328,28 @@ ACQUIRE(on_lock_acquire, lock, LOCK_ACQUIRE)
 ACQUIRE(on_lock_acquire_lock, lock, LOCK_ACQUIRE_LOCK)
 ACQUIRE(on_lock_enter, lock, LOCK_ENTER)
 
+/* Calls the interpreter's function. A mutex may have a new holder when it returns: the thread that has waited longest,
+ * and that now waits for the GIL. */
+static inline PyObject *release(PyObject *self, PyObject *args, int which, bool has_mutex)
+{
+	PyObject *r = methods[which].real(self, args);
+	if (has_mutex && r && SP_UNLIKELY(!sp_mutex_is_free(&((struct sp_mutex_lock *)self)->bits)) &&
+	    sp_waits_at_home())
+		sp_known_passed_on(self);
+	return r;
+}
+
 #define RELEASE(name, which)                                                                                           \
 	static PyObject *name(PyObject *self, PyObject *args)                                                          \
 	{                                                                                                              \
 		if (SP_LIKELY(sp_waits_at_home()))                                                                     \
 			sp_known_released(self);                                                                       \
-		return methods[which].real(self, args);                                                                \
+		return release(self, args, which, SP_LOCK_HAS_MUTEX);                                                  \
 	}
 RELEASE(on_lock_release, LOCK_RELEASE)
 RELEASE(on_lock_release_lock, LOCK_RELEASE_LOCK)
 RELEASE(on_lock_exit, LOCK_EXIT)
 RELEASE(on_lock_reinit, LOCK_REINIT)
-RELEASE(on_rlock_reinit, RLOCK_REINIT)
-RELEASE(on_rlock_save, RLOCK_SAVE)
 
 /* ---- RLock ---- */
 
@@ -352,15 +376,20 @@ SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args,
 ACQUIRE(on_rlock_acquire, rlock, RLOCK_ACQUIRE)
 ACQUIRE(on_rlock_enter, rlock, RLOCK_ENTER)
 
-#define RLOCK_RELEASED(name, which)                                                                                    \
+/* ends: whether the call ends the acquisition. */
+#define RLOCK_RELEASED(name, which, ends)                                                                              \
 	static PyObject *name(PyObject *self, PyObject *args)                                                          \
 	{                                                                                                              \
-		if (sp_rlock_mine(self) == 1 && sp_waits_at_home())                                                    \
+		if (!(ends))                                                                                           \
+			return methods[which].real(self, args);                                                        \
+		if (sp_waits_at_home())                                                                                \
 			sp_known_released(self);                                                                       \
-		return methods[which].real(self, args);                                                                \
+		return release(self, args, which, SP_RLOCK_HAS_MUTEX);                                                 \
 	}
-RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE)
-RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT)
+RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE, sp_rlock_mine(self) == 1)
+RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT, sp_rlock_mine(self) == 1)
+RLOCK_RELEASED(on_rlock_reinit, RLOCK_REINIT, true)
+RLOCK_RELEASED(on_rlock_save, RLOCK_SAVE, true)
 
 static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
 {

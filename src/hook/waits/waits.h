@@ -31,6 +31,8 @@ void sp_waits_take_semaphores(PyTypeObject *type);
 /* known.c. t acquired an object; an object was released. */
 void sp_known_acquired(struct sp_thread *t, const void *o);
 void sp_known_released(const void *o);
+/* A lock was released and has a new holder already, the thread that has waited longest for it. */
+void sp_known_passed_on(const void *o);
 /* An object was made by the calling thread; it was freed. */
 void sp_known_made(const void *o);
 void sp_known_forget(const void *o);

@@ -38,7 +38,7 @@ def locks(run: Run) -> list[Finding]:
             f"{seconds(w['time'])} in {plural(w['count'], 'wait')} of {names.of_thread(w['location'])} in {shortened(w['stack'])}"
             for w in of_lock[:PLACES]
         ]
-        evidence.append(_held(holders, sum(w["time"] for w in of_lock), names))
+        evidence += _held(run, holders, sum(w["time"] for w in of_lock), names)
         number = plural(sum(w["count"] for w in of_lock), "wait")
         title = f"threads waited {seconds(gain.amount)} for {names.of_lock(lock)}, which another thread held, in {number}"
         advice = "hold the lock for less time, move work that needs no lock out of it, or divide the data over several locks"
@@ -48,16 +48,24 @@ def locks(run: Run) -> list[Finding]:
     return found
 
 
-def _held(waits: list[dict[str, Any]], whole: float, names: locktable.Names) -> str:
-    """The holder of a lock for which others waited longest. waits: those with a known holder. whole: the time of all waits."""
-    times: dict[int, float] = {}
+def _held(run: Run, waits: list[dict[str, Any]], whole: float, names: locktable.Names) -> list[str]:
+    """The call path in which the lock was acquired when others waited longest for it, and what runs below it. waits: those with
+    a known holder. whole: the time of all waits."""
+    times: dict[tuple[str, ...], float] = {}
+    holders: dict[tuple[str, ...], set[int]] = {}
     for w in waits:
-        times[w["holder"]] = times.get(w["holder"], 0.0) + w["time"]
-    most = max(times, key=lambda location: (times[location], -location))
-    stack = max((w for w in waits if w["holder"] == most), key=lambda w: float(w["time"]))["holder_stack"]
+        stack = tuple(w["holder_stack"])
+        times[stack] = times.get(stack, 0.0) + w["time"]
+        holders.setdefault(stack, set()).add(w["holder"])
+    most = max(times, key=lambda stack: (times[stack], stack))
     part = f"for {seconds(times[most])} of the {seconds(whole)} " if times[most] < locktable.NEARLY_ALL * whole else ""
-    acquired = f", which acquired it in {shortened(stack)}" if stack else ""
-    return f"{part}the holder was {names.of_thread(most)}{acquired}"
+    who = names.of_thread(min(holders[most])) if len(holders[most]) == 1 else f"one of {len(holders[most])} threads"
+    sentences = [f"{part}the holder was {who}" + (f", which acquired it in {shortened(most)}" if most else "")]
+    below = [row for row in run.paths if row["caller"] is not None and tuple(row["caller"]["stack"]) == most]
+    if below:
+        longest = max(below, key=lambda row: (row["incl"], -row["path"]))
+        sentences.append(f"most time below that call path: {seconds(longest['incl'])} in {place(longest)}")
+    return sentences
 
 
 def _threads(run: Run, process: int, unit: float) -> list[dict[str, Any]]:
