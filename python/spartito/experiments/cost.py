@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import seconds
+from spartito.experiments import contents
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def cost_sentence(info: dict[str, Any]) -> str:
 
 
 def cost(info: dict[str, Any], compensated: bool) -> tuple[float, float]:
-    """Seconds that measuring took, and its share of the measured time of all threads. compensated: info has it subtracted
-    already."""
-    taken, busy = measuring_cost(info), sum(loc["busy"] for loc in info["locations"])
-    measured = busy + (taken if compensated else 0.0)
+    """Seconds that measuring took, and its share of the running time of all threads, or of their time if that is not split.
+    compensated: info has the seconds subtracted already."""
+    taken, key = measuring_cost(info), "running" if contents.split(info) else "busy"
+    measured = sum(loc[key] for loc in info["locations"]) + (taken if compensated else 0.0)
     return taken, taken / measured if measured > 0 else 0.0
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import sys
 
 from spartito.base.text import Column, Output, as_argument, count, name, percent, plural, seconds, size, visits_text
-from spartito.experiments import contents, owners, roles, sampled
-from spartito.experiments.cost import cost_sentence, measuring_cost
+from spartito.experiments import contents, cost, owners, roles, sampled
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
 from spartito.report.findings import topics
@@ -185,8 +184,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     for line in waits:
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
-        whole, of = (running, "running time") if split else (total, "time")
-        out.line(f"{cost_sentence(info)}, {percent(measuring_cost(info), whole)} % of the {of} of all threads")
+        share = percent(cost.cost(info, compensated=False)[1], 1.0)
+        out.line(f"{cost.cost_sentence(info)}, {share} % of the {'running time' if split else 'time'} of all threads")
     for line in contents.trace_sentences(info):
         out.line(line)
     findings = topics.summary(model, without=("imports",))  # these have a line already

@@ -74,7 +74,7 @@ def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
     """The cost of measuring. "in", "out": seconds that a call adds to its exclusive time and to its caller's, means over all calls.
-    "total": seconds. "share": fraction of the measured time of all threads."""
+    "total": seconds. "share": fraction of the running time of all threads, or of their time if that is not split."""
     calls = [loc["visits"] + loc["resumed"] for loc in info["locations"]]
     n = sum(calls)
     each = {"in": 0.0, "out": 0.0}

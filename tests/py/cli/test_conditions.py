@@ -158,9 +158,9 @@ def test_costs():
     (location,) = info["locations"]
     (process,) = info["processes"]
     taken = (process["cost_in"] + process["cost_out"]) * location["visits"]
-    assert cost.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["busy"]))
+    assert cost.cost(info, False) == (pytest.approx(taken), pytest.approx(taken / location["running"]))
     less = Model(recorded()[0], compensate=True).info()
-    assert cost.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["busy"] + taken))
+    assert cost.cost(less, True)[1] == pytest.approx(taken / (less["locations"][0]["running"] + taken))
     (message,) = conditions.costs([("A", [recorded()]), ("B", [recorded(), recorded()])], False)
     assert message.startswith("measuring took about ") and message.endswith("which is in the times; --compensate takes it out")
     assert f"of A, {message.split('about ')[1].split(' of A')[0]} of B" in message

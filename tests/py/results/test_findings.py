@@ -321,6 +321,7 @@ def test_equal_arguments(found):
 def test_imports(found):
     (imports,) = found("imports")["imports"]
     assert imports.function == "heavy" and imports.gain.amount >= 0.3 and "imports" not in found("repeated")
+    assert imports.evidence[-1].startswith("heavy ran its own code for ") and imports.advice.startswith("move what heavy does ")
 
 
 def test_overhead_that_distorts_names_what_to_exclude(made, found, spartito, tmp_path):

@@ -693,7 +693,7 @@ export interface Facts {
     out: number;
     /** s */
     total: number;
-    /** of the time of all locations */
+    /** of the running time of all locations, or of their time if that is not split */
     share: number;
   };
   /** that cost was taken out of the times */
@@ -833,7 +833,7 @@ export interface BaseFacts {
     out: number;
     /** s */
     total: number;
-    /** of the time of all locations */
+    /** of the running time of all locations, or of their time if that is not split */
     share: number;
   };
   /** that cost was taken out of the times */

@@ -147,7 +147,7 @@ function About({ facts }: { facts: Facts }) {
     ["Processes", ranks ? `${count(processes.length)}, ${count(ranks)} of them ranks of MPI` : count(processes.length)],
     ["Threads", count(locations.length)],
     ["Recorded", facts.traced ? "profile and trace" : "profile; with --trace also the order in time"],
-    ["Measuring", facts.visits ? `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the run, ${where}` : "no call was measured"],
+    ["Measuring", facts.visits ? `${time(cost.in + cost.out)} for each call, ${percent(cost.share)} of the ${facts.has.off_cpu ? "running time" : "time"} of all threads, ${where}` : "no call was measured"],
     ...Object.entries(facts.versions).map(([name, version]): [string, string] => [VERSIONS[name] ?? name, version]),
   ];
   return (
