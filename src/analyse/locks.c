@@ -104,7 +104,8 @@ static PyObject *all(const struct sp_model *m)
 	for (i = 0; rc == 0 && i < m->n_locks; i++)
 		rc = sp_append(locks, lock_row(m, names, &m->locks[i]));
 	for (i = 0; rc == 0 && i < m->n_lock_waits; i++)
-		rc = sp_append(waits, wait_row(m, names, &m->lock_waits[i]));
+		if (m->lock_waits[i].count)
+			rc = sp_append(waits, wait_row(m, names, &m->lock_waits[i]));
 	for (i = 0; rc == 0 && i < m->n_lock_cycles; i++)
 		rc = sp_append(cycles, cycle_row(&m->lock_cycles[i]));
 	for (i = 0; rc == 0 && i < m->n_task_awaited; i++)

@@ -22,9 +22,9 @@ enum { SP_COSTS = 9 }; /* results that processes share */
 
 /* shared_cost.c. Stores `found` as the latest of the results that processes of this user found on this host since its
  * last start, with the same hook, trace setting and build of Python and Spartito. They are in a file in
- * $XDG_RUNTIME_DIR, which exists until the user's last session ends. Gives the latest ones, oldest first, and returns
- * their number. Results below a nanosecond are not stored. Returns 0 without a result, if there is no such directory,
- * or if it is not the user's alone; an error has no other effect. */
+ * $XDG_RUNTIME_DIR or, without this variable, in /dev/shm/spartito-UID. Gives the latest ones, oldest first, and
+ * returns their number. Results below a nanosecond are not stored. Returns 0 without a result, if there is no such
+ * directory, or if it is not the user's alone; an error has no other effect. */
 int sp_cost_shared(const struct sp_hook *h, bool traced, struct sp_cost found, struct sp_cost results[SP_COSTS]);
 
 #endif

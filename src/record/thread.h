@@ -91,7 +91,6 @@ struct sp_thread {
 	struct sp_walk *walk;                  /* owned; walk.h. NULL: the frames were never walked */
 	struct sp_heap_thread *heap;           /* owned; heap/sites.c. NULL: no allocation yet */
 	struct sp_waits *waits;                /* owned; waits for locks and other objects. NULL: no wait yet */
-	const void *_Atomic acquired;          /* the lock that the thread acquired in its wait, while it has no GIL */
 	struct sp_off_cpu *off_cpu;            /* owned; off_cpu.h. NULL: not measured */
 	struct sp_c_cache {
 		const void *def, *name, *owner;

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    Holder = tuple[str, int | None]  # the function in which it acquired the lock, "" if unknown; location, None: GONE
+
 TIME = "wait_time"  # the metric that an experiment has if waits were recorded
 KINDS = {
     "lock": "Lock",
@@ -197,20 +199,21 @@ def waiting(found: dict[str, Any], info: dict[str, Any], process: int, now: floa
 # ---- tables ----
 
 
-def _main_holder(held: dict[tuple[str, str], float], whole: float) -> str:
+def _main_holder(names: Names, held: dict[Holder, float], whole: float) -> str:
     """The function whose threads held the lock when others waited longest, with its share of `whole` if others held the lock, or
-    nobody known did. held: seconds for each (function, thread); threads whose function is unknown count separately."""
-    times: dict[tuple[str, str], float] = {}
-    threads: dict[tuple[str, str], set[str]] = {}
+    nobody known did."""
+    times: dict[Holder, float] = {}
+    threads: dict[Holder, set[int | None]] = {}
     for (function, thread), time in held.items():
-        key = (function, "" if function else thread)
+        key = (function, None if function else thread)  # threads whose function is unknown count separately
         times[key] = times.get(key, 0.0) + time
         threads.setdefault(key, set()).add(thread)
     if not times:
         return ""
-    most = max(times, key=lambda key: (times[key], key))
-    who = plural(len(threads[most]), "thread") if len(threads[most]) > 1 else min(threads[most])
-    text = f"{who} in {most[0]}" if most[0] else who
+    most = max(times, key=lambda key: (times[key], key[0], key[1] or 0))
+    who = sorted(threads[most], key=lambda thread: thread or 0)
+    text = plural(len(who), "thread") if len(who) > 1 else GONE if who[0] is None else names.of_thread(who[0])
+    text += f" in {most[0]}" if most[0] else ""
     return f"{text} ({percent(times[most], whole)} %)" if times[most] < NEARLY_ALL * whole else text
 
 
@@ -219,11 +222,11 @@ class _Sum:
         self.time = self.longest = 0.0
         self.count = 0
         self.open = False
-        self.held: dict[tuple[str, str], float] = {}  # {(function, thread): seconds}
+        self.held: dict[Holder, float] = {}  # {holder: seconds}
         self.threads: set[int] = set()
         self.locks: set[int] = set()
 
-    def add(self, wait: dict[str, Any], holder: tuple[str, str]) -> None:
+    def add(self, wait: dict[str, Any], holder: Holder | None) -> None:
         self.time += wait["time"]
         self.count += wait["count"]
         self.open |= wait["open"]
@@ -231,7 +234,7 @@ class _Sum:
         self.threads.add(wait["location"])
         if wait["lock"] is not None:
             self.locks.add(wait["lock"])
-        if holder[1]:
+        if holder is not None:
             self.held[holder] = self.held.get(holder, 0.0) + wait["time"]
 
 
@@ -240,13 +243,13 @@ def _time(s: _Sum, time: float | None = None) -> str:
     return seconds(s.time if time is None else time) if s.time or not s.open else "not ended"
 
 
-def _holder(names: Names, wait: dict[str, Any]) -> tuple[str, str]:
-    """The function in which the holder acquired the lock, and its thread; "": not known."""
+def _holder(names: Names, wait: dict[str, Any]) -> Holder | None:
     # a lock that a forked child inherited in locked state had no other holder in this process
     if wait["holder"] is None and not wait["news"] and wait["lock"] is not None and names.locks[wait["lock"]]["gone"]:
-        return "", GONE
-    who = names.of_thread(wait["holder"])
-    return name(wait["holder_stack"][-1]) if who and wait["holder_stack"] else "", who
+        return "", None
+    if wait["holder"] is None:
+        return None
+    return name(wait["holder_stack"][-1]) if wait["holder_stack"] else "", wait["holder"]
 
 
 def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], limit: int) -> None:
@@ -269,7 +272,7 @@ def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> No
         times, length = sum(o["count"] for o in locks), sum(o["held"] for o in locks)
         acquired, held = count(times) if times else "", seconds(length) if length else ""
         numbers = (_time(s), count(s.count), _time(s, s.longest), count(len(s.threads)))
-        rows.append((*numbers, acquired, held, title, _main_holder(s.held, s.time)))
+        rows.append((*numbers, acquired, held, title, _main_holder(names, s.held, s.time)))
     columns = [
         Column("waited"), Column("waits"), Column("longest", rank=2), Column("threads", rank=3), Column("acquired", rank=4),
         Column("held", rank=4), Column("for", left=True, style="cyan"), Column("main holder", left=True, rank=1),

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,12 +40,23 @@ static void name_of(const struct sp_hook *h, bool traced, char name[64])
 	snprintf(name, 64, "spartito-cost-%d-%016" PRIx64, (int)sp_clock_kind, key);
 }
 
-/* Opens the directory. Returns -1 if it is missing or other users can use it. */
+/* Opens the directory. Containers, batch jobs and services have no $XDG_RUNTIME_DIR: then it is made in /dev/shm.
+ * Returns -1 if it is missing, other users can use it, or the program has more rights than its user. */
 static int directory(void)
 {
-	const char *path = secure_getenv("XDG_RUNTIME_DIR");
+	const char *path = getenv("XDG_RUNTIME_DIR");
+	char own[48];
 	struct stat st;
-	const int fd = path && *path == '/' ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	if (getauxval(AT_SECURE))
+		return -1;
+	if (!path || *path != '/') {
+		snprintf(own, sizeof own, "/dev/shm/spartito-%u", (unsigned)geteuid());
+		mkdir(own, 0700); /* usually it exists already */
+		path = own;
+		flags |= O_NOFOLLOW; /* all users can make files and links in /dev/shm */
+	}
+	const int fd = open(path, flags);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & 077)) {
 		close(fd);
 		return -1;

@@ -20,9 +20,10 @@ struct slot {
 	struct sp_raw_object *object; /* NULL: no thread has waited for it */
 	uint64_t count;               /* number of acquisitions */
 	uint64_t holder_node;
-	uint64_t since;     /* ticks: when the holder acquired it */
-	PyCodeObject *code; /* owned; the code that made the object; NULL: unknown */
-	PyObject *watch;    /* owned; a weak reference; NULL: the object's type reports its end */
+	uint64_t since;          /* ticks: when the holder acquired it */
+	PyCodeObject *code;      /* owned; the code that made the object; NULL: unknown */
+	PyObject *watch;         /* owned; a weak reference; NULL: the object's type reports its end */
+	struct sp_asker *askers; /* waits whose holder is not known yet; each is owned by its thread */
 	int at;
 	uint32_t made_by, holder;
 };
@@ -70,6 +71,53 @@ static uint64_t node_of(const struct sp_thread *t)
 	return ((const struct sp_raw_frame *)t->loc.top)->node;
 }
 
+/* ---- holders that are known later ---- */
+
+/* A wait that began when the lock's holder was unknown. It is not on the stack of its thread, which may end in the
+ * wait. */
+struct sp_asker {
+	struct sp_asker *next;
+	uint64_t holder_node;
+	uint32_t holder; /* SP_RAW_NONE: still unknown */
+};
+
+struct sp_asker *sp_known_ask(const void *o)
+{
+	struct slot *s = find(o);
+	struct sp_asker *a = s ? malloc(sizeof *a) : NULL;
+	if (a) {
+		*a = (struct sp_asker){.next = s->askers, .holder = SP_RAW_NONE};
+		s->askers = a;
+	}
+	return a;
+}
+
+SP_COLD static void answer(struct slot *s)
+{
+	for (struct sp_asker *a = s->askers; a; a = a->next) {
+		a->holder = s->holder;
+		a->holder_node = s->holder_node;
+	}
+	s->askers = NULL;
+}
+
+bool sp_known_answered(const void *o, struct sp_asker *a, uint32_t *holder, uint64_t *node)
+{
+	struct slot *s = find(o);
+	struct sp_asker **p = s ? &s->askers : NULL;
+	while (p && *p && *p != a)
+		p = &(*p)->next;
+	if (p && *p)
+		*p = a->next;
+	const bool known = a->holder != SP_RAW_NONE;
+	*holder = a->holder;
+	*node = known ? a->holder_node : 0;
+	free(a);
+	return known;
+}
+
+/* ---- acquisitions and releases ---- */
+
 SP_WAITS_TOGETHER void sp_known_acquired(struct sp_thread *t, const void *o)
 {
 	struct slot *s = find(o);
@@ -77,6 +125,8 @@ SP_WAITS_TOGETHER void sp_known_acquired(struct sp_thread *t, const void *o)
 		return;
 	s->holder = t->loc.id;
 	s->holder_node = node_of(t);
+	if (SP_UNLIKELY(s->askers != NULL))
+		answer(s);
 	s->since = sp_ticks();
 	s->count++;
 	if (SP_UNLIKELY(s->object != NULL)) {
@@ -91,16 +141,9 @@ SP_WAITS_TOGETHER void sp_known_released(const void *o)
 	if (SP_UNLIKELY(!s))
 		return;
 	s->holder = SP_RAW_NONE;
+	s->askers = NULL; /* the thread that releases it had never been noted as holder */
 	if (SP_UNLIKELY(s->object != NULL) && !sp_process.forked)
 		sp_object_released(sp_self, s->object);
-}
-
-void sp_known_passed_on(const void *o)
-{
-	struct slot *s = find(o);
-	/* not in the record: there the new holder, which still waits, would seem to wait for itself */
-	if (s && s->object && !sp_process.forked)
-		sp_waits_first(s->object, &s->holder, &s->holder_node);
 }
 
 /* ---- creation and end of objects ---- */
@@ -231,6 +274,7 @@ static void in_child(void)
 	for (size_t i = 0; slots.slots && i <= slots.mask; i++) {
 		struct slot *s = slot_at(i);
 		s->object = NULL;
+		s->askers = NULL;
 		s->made_by = SP_RAW_NONE;
 		s->holder_node = s->since = 0;
 		if (s->holder != SP_RAW_NONE)
@@ -248,7 +292,7 @@ bool sp_known_begin(void)
 		struct slot *s = slot_at(i);
 		Py_CLEAR(s->watch);
 		Py_CLEAR(s->code);
-		s->address = 0;
+		memset(s, 0, sizeof *s);
 	}
 	slots.used = 0;
 	if (slots.slots && !handlers)

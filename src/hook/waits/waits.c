@@ -96,9 +96,10 @@ void sp_waits_take_semaphores(PyTypeObject *type)
 	take_type(SEMAPHORE_TYPE, type);
 }
 
-SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p,
-                                      struct sp_raw_object *object, unsigned kind, uint32_t holder,
-                                      uint64_t holder_node, unsigned flags)
+/* Returns the row that counts such waits of t; NULL: no space. */
+SP_WAITS_TOGETHER static struct sp_raw_wait *row_of(struct sp_thread *t, const struct sp_waits_site *p,
+                                                    const struct sp_raw_object *object, unsigned kind, uint32_t holder,
+                                                    uint64_t holder_node)
 {
 	const struct sp_wait_key key = {.node = p->node,
 	                                .code = (uint64_t)p->code,
@@ -112,6 +113,14 @@ SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, co
 		uint32_t line, file = sp_waits_line(p->code, p->at, &line);
 		row = sp_waits_add(t, &key, file, line);
 	}
+	return row;
+}
+
+SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p,
+                                      struct sp_raw_object *object, unsigned kind, uint32_t holder,
+                                      uint64_t holder_node, unsigned flags)
+{
+	struct sp_raw_wait *row = row_of(t, p, object, kind, holder, holder_node);
 	sp_wait_begin(w, t, p->node, row, object, flags);
 }
 
@@ -141,27 +150,14 @@ static int64_t microseconds(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* With or without the GIL: the calling thread acquired this lock, but is not its holder in known.c yet; NULL: it is.
- * Until then other threads that try the lock find the holder by this. */
-static void set_acquired(const void *lock)
-{
-	struct sp_thread *t = sp_self; /* NULL after the end of the measurement */
-	if (t)
-		t->acquired = lock;
-}
-
 /* Waits like the interpreter's functions: handles signals meanwhile, and an exception of a handler ends the wait. */
-static PyLockStatus wait_without_gil(const PyObject *self, PyThread_type_lock lock, PY_TIMEOUT_T us)
+static PyLockStatus wait_without_gil(PyThread_type_lock lock, PY_TIMEOUT_T us)
 {
 	const int64_t end = us > 0 ? microseconds() + us : 0;
 	PyLockStatus r;
 	for (;;) {
 		Py_BEGIN_ALLOW_THREADS r = PyThread_acquire_lock_timed(lock, us, 1);
-		if (SP_LIKELY(r == PY_LOCK_ACQUIRED))
-			set_acquired(self);
-		Py_END_ALLOW_THREADS if (SP_LIKELY(r == PY_LOCK_ACQUIRED)) set_acquired(NULL);
-		if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0)
-			return r;
+		Py_END_ALLOW_THREADS if (SP_LIKELY(r != PY_LOCK_INTR) || Py_MakePendingCalls() < 0) return r;
 		if (us >= 0) {
 			const int64_t left = end - microseconds();
 			us = left > 0 ? left : 0; /* with 0 it is tried once more, without waiting */
@@ -176,7 +172,7 @@ static PyObject *wait_here(const struct request *q)
 		return q->real(q->self, q->args, q->kwargs);
 	struct sp_rlock *rlock = (struct sp_rlock *)q->self;
 	struct sp_lock *lock = (struct sp_lock *)q->self;
-	const PyLockStatus status = wait_without_gil(q->self, is_r ? rlock->lock : lock->lock, q->us);
+	const PyLockStatus status = wait_without_gil(is_r ? rlock->lock : lock->lock, q->us);
 	if (status == PY_LOCK_INTR)
 		return NULL;
 	if (status == PY_LOCK_ACQUIRED && is_r) {
@@ -200,8 +196,7 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	uint64_t holder_node;
 	uint32_t holder;
 	struct sp_raw_object *o = sp_known_holder(q->self, &holder, &holder_node);
-	if (holder == SP_RAW_NONE)
-		sp_waits_acquirer(q->self, &holder, &holder_node);
+	struct sp_asker *asker = holder == SP_RAW_NONE ? sp_known_ask(q->self) : NULL;
 	/* Condition.wait() waits for a lock that it made for this wait and acquired itself */
 	if (holder == t->loc.id && p.notified && q->kind == SP_RAW_WAIT_LOCK) {
 		o = sp_waits_object(p.user, p.kind, NULL);
@@ -220,6 +215,9 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	PyObject *r = wait_here(q);
 	if (SP_UNLIKELY(!r) && w.process == sp_adapter_process && sp_self == t)
 		sp_waits_find_cycle(&w);
+	if (asker && sp_known_answered(q->self, asker, &holder, &holder_node) && w.process == sp_adapter_process &&
+	    sp_self == t)
+		sp_wait_move(&w, row_of(t, &p, o, p.user ? p.kind : q->kind, holder, holder_node));
 	sp_wait_end(&w, r && r != Py_False);
 	return r;
 }
@@ -328,28 +326,19 @@ ACQUIRE(on_lock_acquire, lock, LOCK_ACQUIRE)
 ACQUIRE(on_lock_acquire_lock, lock, LOCK_ACQUIRE_LOCK)
 ACQUIRE(on_lock_enter, lock, LOCK_ENTER)
 
-/* Calls the interpreter's function. A mutex may have a new holder when it returns: the thread that has waited longest,
- * and that now waits for the GIL. */
-static inline PyObject *release(PyObject *self, PyObject *args, int which, bool has_mutex)
-{
-	PyObject *r = methods[which].real(self, args);
-	if (has_mutex && r && SP_UNLIKELY(!sp_mutex_is_free(&((struct sp_mutex_lock *)self)->bits)) &&
-	    sp_waits_at_home())
-		sp_known_passed_on(self);
-	return r;
-}
-
 #define RELEASE(name, which)                                                                                           \
 	static PyObject *name(PyObject *self, PyObject *args)                                                          \
 	{                                                                                                              \
 		if (SP_LIKELY(sp_waits_at_home()))                                                                     \
 			sp_known_released(self);                                                                       \
-		return release(self, args, which, SP_LOCK_HAS_MUTEX);                                                  \
+		return methods[which].real(self, args);                                                                \
 	}
 RELEASE(on_lock_release, LOCK_RELEASE)
 RELEASE(on_lock_release_lock, LOCK_RELEASE_LOCK)
 RELEASE(on_lock_exit, LOCK_EXIT)
 RELEASE(on_lock_reinit, LOCK_REINIT)
+RELEASE(on_rlock_reinit, RLOCK_REINIT)
+RELEASE(on_rlock_save, RLOCK_SAVE)
 
 /* ---- RLock ---- */
 
@@ -376,20 +365,15 @@ SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args,
 ACQUIRE(on_rlock_acquire, rlock, RLOCK_ACQUIRE)
 ACQUIRE(on_rlock_enter, rlock, RLOCK_ENTER)
 
-/* ends: whether the call ends the acquisition. */
-#define RLOCK_RELEASED(name, which, ends)                                                                              \
+#define RLOCK_RELEASED(name, which)                                                                                    \
 	static PyObject *name(PyObject *self, PyObject *args)                                                          \
 	{                                                                                                              \
-		if (!(ends))                                                                                           \
-			return methods[which].real(self, args);                                                        \
-		if (sp_waits_at_home())                                                                                \
+		if (sp_rlock_mine(self) == 1 && sp_waits_at_home())                                                    \
 			sp_known_released(self);                                                                       \
-		return release(self, args, which, SP_RLOCK_HAS_MUTEX);                                                 \
+		return methods[which].real(self, args);                                                                \
 	}
-RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE, sp_rlock_mine(self) == 1)
-RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT, sp_rlock_mine(self) == 1)
-RLOCK_RELEASED(on_rlock_reinit, RLOCK_REINIT, true)
-RLOCK_RELEASED(on_rlock_save, RLOCK_SAVE, true)
+RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE)
+RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT)
 
 static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
 {

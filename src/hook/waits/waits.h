@@ -31,14 +31,17 @@ void sp_waits_take_semaphores(PyTypeObject *type);
 /* known.c. t acquired an object; an object was released. */
 void sp_known_acquired(struct sp_thread *t, const void *o);
 void sp_known_released(const void *o);
-/* A lock was released and has a new holder already, the thread that has waited longest for it. */
-void sp_known_passed_on(const void *o);
 /* An object was made by the calling thread; it was freed. */
 void sp_known_made(const void *o);
 void sp_known_forget(const void *o);
 /* Returns the object's record, NULL if no thread has waited for it yet. *holder: the location of its holder,
  * SP_RAW_NONE if it is free or unknown; *node: the call path at which the holder acquired it. */
 struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t *node);
+/* A wait begins for a lock whose holder is unknown: another thread acquired it, but waits for the GIL and has not been
+ * noted yet. Returns a pointer for the wait's end; NULL: no memory, or nothing is known of the lock. */
+struct sp_asker *sp_known_ask(const void *o);
+/* Whether a thread was noted as the holder since then; gives its location and call path. Frees a. */
+bool sp_known_answered(const void *o, struct sp_asker *a, uint32_t *holder, uint64_t *node);
 bool sp_known_begin(void); /* false: no memory */
 void sp_known_end(void);
 

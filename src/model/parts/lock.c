@@ -196,7 +196,8 @@ static int read_row(void *arg, const struct sp_raw_wait *w)
 	const struct waits_of *x = arg;
 	struct sp_lock_defs *d = &x->r->l->locks;
 
-	return w->count || w->since ? read_wait(x->r, x->thread, &x->open, w, &d->waits[d->n_waits++]) : 0;
+	/* also rows that count nothing: waits in the trace may have begun there, before their holder was known */
+	return read_wait(x->r, x->thread, &x->open, w, &d->waits[d->n_waits++]);
 }
 
 static int read_waits(struct reading *r, struct sp_lock_defs *d)

@@ -312,6 +312,15 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 	return true;
 }
 
+void sp_wait_move(struct sp_wait *w, struct sp_raw_wait *row)
+{
+	if (!row)
+		return;
+	if (w->row)
+		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
+	w->row = row;
+}
+
 void sp_wait_drop(struct sp_wait *w)
 {
 	struct sp_thread *t = w->t;
@@ -344,57 +353,18 @@ bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t)
 	return row;
 }
 
-/* ---- waits of other threads ---- */
-
-/* Returns the row of the innermost wait of t; NULL if it does not wait. Rows exist as long as their thread, which
- * cannot end while the process lock is held. */
-static const struct sp_raw_wait *innermost(const struct sp_thread *t)
-{
-	const struct sp_waits *waits = __atomic_load_n(&t->waits, __ATOMIC_ACQUIRE);
-	return waits ? __atomic_load_n(&waits->row, __ATOMIC_ACQUIRE) : NULL;
-}
-
-bool sp_waits_acquirer(const void *lock, uint32_t *location, uint64_t *node)
-{
-	pthread_mutex_lock(&sp_process.lock);
-	const struct sp_thread *t = sp_process.threads;
-	while (t && t->acquired != lock)
-		t = t->next;
-	const struct sp_raw_wait *row = t ? innermost(t) : NULL;
-	if (row) {
-		*location = t->loc.id;
-		*node = row->node;
-	}
-	pthread_mutex_unlock(&sp_process.lock);
-	return row;
-}
-
-void sp_waits_first(const struct sp_raw_object *o, uint32_t *location, uint64_t *node)
-{
-	uint64_t first = UINT64_MAX;
-	pthread_mutex_lock(&sp_process.lock);
-	for (const struct sp_thread *t = sp_process.threads; t; t = t->next) {
-		const struct sp_raw_wait *row = innermost(t);
-		const uint64_t since = row ? __atomic_load_n(&row->since, __ATOMIC_ACQUIRE) : 0;
-		if (since && since < first && row->object == o->id) {
-			first = since;
-			*location = t->loc.id;
-			*node = row->node;
-		}
-	}
-	pthread_mutex_unlock(&sp_process.lock);
-}
-
 /* ---- deadlock cycles ---- */
 
 /* Returns the object that a location waits for without a timeout, and the lock holder. Returns false if it does not
- * wait or the object has no living holder. With the process lock held. */
+ * wait or the object has no living holder. Rows exist as long as their thread, which cannot end while the process lock
+ * is held. */
 static bool waits_for(uint32_t location, struct sp_raw_deadlock *link, uint32_t *holder)
 {
 	const struct sp_thread *t = sp_process.threads;
 	while (t && t->loc.id != location)
 		t = t->next;
-	const struct sp_raw_wait *row = t ? innermost(t) : NULL;
+	const struct sp_waits *waits = t ? __atomic_load_n(&t->waits, __ATOMIC_ACQUIRE) : NULL;
+	const struct sp_raw_wait *row = waits ? __atomic_load_n(&waits->row, __ATOMIC_ACQUIRE) : NULL;
 	const uint64_t since = row ? __atomic_load_n(&row->since, __ATOMIC_ACQUIRE) : 0;
 	const bool timed = since && __atomic_load_n(&row->flags, __ATOMIC_RELAXED) & SP_RAW_WAIT_TIMED;
 	const struct sp_raw_object *o = since && !timed ? sp_object_of(row->object) : NULL;

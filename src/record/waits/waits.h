@@ -51,6 +51,8 @@ void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct
                    struct sp_raw_object *object, unsigned flags);
 /* Ends a wait. `got`: the object was acquired. Returns false if the wait began in a file that is over. */
 bool sp_wait_end(struct sp_wait *w, bool got);
+/* Counts a wait in another row of its thread from now on; NULL: it stays where it is. */
+void sp_wait_move(struct sp_wait *w, struct sp_raw_wait *row);
 /* Discards a wait that turned out not to have waited. */
 void sp_wait_drop(struct sp_wait *w);
 /* Whether the calling thread is inside another recorded wait, one of a caller of w's function. Gives up waits whose
@@ -59,11 +61,6 @@ bool sp_waits_within(struct sp_thread *t, const struct sp_wait *w);
 /* Begins a wait for the GIL, at the top of the thread's stack, without holding the GIL. Returns false if there is no
  * space. */
 bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t);
-/* Finds the thread that acquired a lock of Python in its wait and is now waiting for the GIL. Gives its location and
- * the node of its wait. Returns false if no thread does. Takes the process lock. */
-bool sp_waits_acquirer(const void *lock, uint32_t *location, uint64_t *node);
-/* Gives the same for the thread that has waited longest for the object; keeps both values if no thread waits for it. */
-void sp_waits_first(const struct sp_raw_object *o, uint32_t *location, uint64_t *node);
 /* Makes an object with id, address, kind and type (a string); the caller fills in the rest. Returns NULL if there is
  * no space or the limit is reached (counted). Takes the process lock. */
 struct sp_raw_object *sp_object_new(unsigned kind, const void *address, uint32_t type);

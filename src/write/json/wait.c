@@ -77,9 +77,13 @@ void sp_json_waits(struct sp_out *out, const struct sp_model *m)
 		put_lock(out, &m->locks[i]);
 	}
 	sp_out_text(out, "],\n\"waits\":[");
+	const char *before = "\n";
 	for (size_t i = 0; i < m->n_lock_waits; i++) {
-		sp_out_text(out, i ? ",\n" : "\n");
+		if (!m->lock_waits[i].count)
+			continue;
+		sp_out_text(out, before);
 		put_wait(out, &m->lock_waits[i]);
+		before = ",\n";
 	}
 	sp_out_text(out, "],\n\"deadlocks\":[");
 	for (size_t i = 0; i < m->n_lock_cycles; i++) {

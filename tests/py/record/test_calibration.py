@@ -2,6 +2,7 @@
 """The cost of an event, which is measured at the start: its uncertainty, and what processes of a user share of it."""
 
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -120,6 +121,15 @@ def test_only_a_directory_of_the_user_alone_is_used(tmp_path, runtime):
     for nothing in ("", "runtime", tmp_path / "else", tmp_path / "missing"):
         assert sum(costs(measured(tmp_path, nothing)[0])) > 3
     assert (tmp_path / "else").read_text() == "1 2\n"
+
+
+def test_without_a_directory_of_the_session(tmp_path):
+    place = pathlib.Path(f"/dev/shm/spartito-{os.geteuid()}")
+    for runtime in ("", "relative"):
+        measured(tmp_path, runtime)
+        assert place.stat().st_mode & 0o777 == 0o700 and place.stat().st_uid == os.geteuid()
+        assert any(read(file) for file in place.glob("spartito-cost-*") if "." not in file.name)  # not one that is being written
+    assert not (tmp_path / "relative").exists()
 
 
 def test_uncertainty(tmp_path, runtime):

@@ -82,7 +82,7 @@ def test_report(spartito, tmp_path):
     assert (shown.returncode, shown.stderr) == (0, "")
     row = next(line for line in shown.stdout.split("\n") if f"Lock made at program.py:{line_of(text, 'made')}" in line)
     assert row.split()[2] == "3"
-    assert "holder in __main__:hold" in row
+    assert row.endswith("3 threads in __main__:hold")
     known = json.loads(run(spartito, "report", "waits", "--json", tmp_path / "x").stdout)
     assert (known["report"], known["deadlocks"]) == ("waits", [])
     assert {"lock", "sleep"} <= {w["kind"] for w in known["waits"]}
