@@ -79,8 +79,8 @@ struct sp_lock_wait {
 	uint32_t line;
 	uint32_t holder; /* location that held the object when the waits began; SP_NONE: no holder, or unknown */
 	struct sp_stack holder_stack;
-	uint64_t count, ns,
-	    longest;    /* count 0: only the trace refers to it, because these waits count in another row */
+	/* count 0: only the trace refers to this row, because its waits count in another one */
+	uint64_t count, ns, longest;
 	bool open;      /* the last wait was outstanding at the location's end; the numbers include it up to there */
 	bool timed;     /* it has a timeout */
 	bool news;      /* it waits for a notification: the object has no holder */

@@ -316,8 +316,10 @@ void sp_wait_move(struct sp_wait *w, struct sp_raw_wait *row)
 {
 	if (!row)
 		return;
-	if (w->row)
+	if (w->row) {
+		__atomic_store_n(&row->flags, w->row->flags, __ATOMIC_RELAXED);
 		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
+	}
 	w->row = row;
 }
 
