@@ -181,20 +181,21 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         events (in the trace), bytes (of the raw files), python (its version), traced (there is a trace), sentences[] (where the
         time goes, in words), about[] (the region that each sentence is about, null: no single one), cost (What measuring added.; in
         (s for each call, within its exclusive time), out (s for each call, within its caller's exclusive time), total (s), share
-        (of the time of all locations)), compensated (that cost was taken out of the times), lost[] (sentences: what was not
-        recorded), problems[] (sentences: what is damaged), processes[] (Process), locations[] (Location), metrics[] (Metric), has
-        (Has), settings (with which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known),
-        pruned[] (optional; sentences, in a page of `spartito html`: what it leaves out to stay within its size limit), file
-        (optional; the page is such a file).
+        (of the running time of all locations, or of their time if that is not split)), compensated (that cost was taken out of the
+        times), lost[] (sentences: what was not recorded), problems[] (sentences: what is damaged), processes[] (Process),
+        locations[] (Location), metrics[] (Metric), has (Has), settings (with which the run was recorded), versions (of viewer,
+        spartito, python, mpi; those that are known), pruned[] (optional; sentences, in a page of `spartito html`: what it leaves
+        out to stay within its size limit), file (optional; the page is such a file).
     BaseFacts
         Facts of the other run, without its processes and locations. title (what ran), directory (of the experiment), command[] (of
         the program, as it was started), host (of the first process), hosts (how many), start (seconds since 1970), duration (s),
         busy (time in functions of all locations together (s)), visits (calls that were measured), regions, paths, events (in the
         trace), bytes (of the raw files), python (its version), traced (there is a trace), sentences[] (where the time goes, in
         words), cost (What measuring added.; in (s for each call, within its exclusive time), out (s for each call, within its
-        caller's exclusive time), total (s), share (of the time of all locations)), compensated (that cost was taken out of the
-        times), lost[] (sentences: what was not recorded), problems[] (sentences: what is damaged), metrics[] (Metric), has (Has),
-        settings (with which the run was recorded), versions (of viewer, spartito, python, mpi; those that are known).
+        caller's exclusive time), total (s), share (of the running time of all locations, or of their time if that is not split)),
+        compensated (that cost was taken out of the times), lost[] (sentences: what was not recorded), problems[] (sentences: what
+        is damaged), metrics[] (Metric), has (Has), settings (with which the run was recorded), versions (of viewer, spartito,
+        python, mpi; those that are known).
     Has
         What the page can show. time: over the run. metrics: read at each enter and leave. waits: of MPI. off_cpu: times are split
         into running and waiting. trace, time, states, counters, metrics, lines, mpi, io, locks, memory, tasks, messages, waits,

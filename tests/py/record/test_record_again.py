@@ -43,7 +43,7 @@ def test_the_source_of_a_cell_is_kept_in_each_measurement(tmp_path, file):
 
 def test_what_an_event_costs_is_found_once(tmp_path, monkeypatch):
     """The cost of an event is calibrated once, and again when the kind of events changes."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "none")  # no directory: nothing is shared with other processes
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/none")  # no such directory: nothing is shared with other processes
     names = ("a", "b", "traced0", "c0", "traced1", "c1", "traced2", "c2")
     run(
         tmp_path,
