@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-from fnmatch import translate
 
 from spartito.base.messages import Refused
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
+    import re
     from typing import Any
 
     from spartito._analyse import Model
@@ -41,6 +40,9 @@ class Kinds:
                     self._add(line, f"{path}:{number}")
 
     def _add(self, line: str, where: str) -> None:
+        import re  # here: it would add milliseconds to the summary of a run that did not wait
+        from fnmatch import translate
+
         parts = re.fullmatch(r"(\S+(?: \S+)*) {2,}(\S.*)", line.strip())
         if not parts:
             raise Refused(f"{where}: a line is a kind, two spaces and names of functions (module:name)")

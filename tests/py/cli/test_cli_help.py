@@ -227,6 +227,7 @@ def test_man_page(root, tmp_path):
 
 
 HEAVY = [
+    "re",
     "argparse",
     "json",
     "subprocess",
@@ -246,11 +247,14 @@ HEAVY = [
 ]
 
 
-def test_nothing_heavy_is_imported_before_the_program_starts(tmp_path):
+@pytest.mark.parametrize("quiet", [["-q"], []], ids=["quiet", "with the summary"])
+def test_nothing_heavy_is_imported_for_a_run(tmp_path, quiet):
+    """Neither before the program starts nor after it has ended, if there is nothing to say about it."""
     code = "import sys; from spartito.cli.main import main; "
-    code += "main(['run', '-q', '-o', 'x', '--', sys.executable, '-I', '-c', '1']); print(' '.join(sorted(sys.modules)))"
+    code += f"main(['run', *{quiet}, '-o', 'x', '--', sys.executable, '-c', '1']); print(' '.join(sorted(sys.modules)))"
     done = subprocess.run([PYTHON, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert ("__main__:<module>" in done.stderr) == (not quiet)
     plain = subprocess.run([PYTHON, "-c", "import sys; print(' '.join(sorted(sys.modules)))"], capture_output=True, text=True)
     imported = set(done.stdout.split()) - set(plain.stdout.split())
     assert not imported & set(HEAVY)
