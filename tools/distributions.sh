@@ -4,8 +4,9 @@
 # debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
 # executable that is not position-independent.
 #   prepare  makes the chroots only
-#   short    what .ci/run has time for (about 4 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
-#   full     the tests of all that is recorded in a measured process, for a nightly run; of all if no NAME is given
+#   short    what .ci/run has time for (about 6 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
+#   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given
+# sid has two versions of Python.
 # Needs root. A suite that the mirror does not have, or of which the mirror says nothing, is named and skipped; the status is 77 if all
 # were. The mirrors are those that this system's own apt uses, or the distribution's own. The chroots are kept in SPARTITO_CACHE (default:
 # ~/.cache/spartito). SPARTITO_WORKERS: processes that run tests (default: one for each core).
@@ -25,18 +26,17 @@ fi
 apt_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 command -v debootstrap >/dev/null || apt_install debootstrap || { echo "$0: needs debootstrap" >&2; exit 1; }
 
-# origin, suite, Python and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
+# origin, suite, Pythons and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
 # Debian, also those that this debootstrap does not know by name, and so does that of gutsy for Ubuntu
 describe() {
 	extra=
 	case $1 in
-	debian12) origin=Debian suite=bookworm python=python3.11 script=sid extra=,python3-distutils ;;
-	debian13) origin=Debian suite=trixie python=python3.13 script=sid ;;
-	sid) origin=Debian suite=sid python=python3.14 script=sid ;;
-	ubuntu24.04) origin=Ubuntu suite=noble python=python3.12 script=gutsy ;;
+	debian12) origin=Debian suite=bookworm pythons=python3.11 script=sid extra=,python3-distutils ;;
+	debian13) origin=Debian suite=trixie pythons=python3.13 script=sid ;;
+	sid) origin=Debian suite=sid pythons='python3.14 python3.15' script=sid ;;
+	ubuntu24.04) origin=Ubuntu suite=noble pythons=python3.12 script=gutsy ;;
 	*) echo "$0: unknown distribution $1" >&2 && exit 2 ;;
 	esac
-	packages=$python,$python-dev,$python-venv$extra,$more
 	components=main
 	[ "$origin" = Debian ] || components=main,universe
 	# the first main repository of it that apt knows
@@ -48,14 +48,20 @@ describe() {
 	fi
 }
 
-# Whether the mirror has the suite with its Python, asked with apt's own client on lists of its own; debootstrap checks signatures.
-has_python() {
+# Sets pythons to those that the mirror has in the suite, asked with apt's own client on lists of its own; debootstrap checks
+# signatures.
+find_pythons() {
 	local lists=$cache/apt/$suite
 	mkdir -p "$lists/partial"
 	echo "deb [trusted=yes] $mirror $suite ${components//,/ }" >"$cache/apt/$suite.list"
 	local apt="-o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
 		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
-	apt-get $apt -qq update >/dev/null 2>&1 && [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]
+	local python found=
+	apt-get $apt -qq update >/dev/null 2>&1 || true
+	for python in $pythons; do
+		if [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]; then found="$found $python"; else echo "$1: no $python"; fi
+	done
+	pythons=$found
 }
 
 # Removes a directory, but nothing of what is still mounted in it.
@@ -69,15 +75,21 @@ remove() {
 make_chroot() {
 	dir=$cache/$1
 	describe "$1"
-	[ "$(cat "$dir/.ready" 2>/dev/null)" != "$packages" ] || return 0
+	local wanted="$pythons$extra,$more" packages=$more$extra python
+	if [ "$(cat "$dir/.ready" 2>/dev/null)" = "$wanted" ]; then
+		pythons=$(cd "$dir/usr/bin" && ls $pythons 2>/dev/null || true)
+		return 0
+	fi
 	mkdir -p "$cache"
-	has_python || { echo "$1: skipped, $mirror has no suite $suite with $python, or does not answer"; return 1; }
+	find_pythons "$1"
+	[ -n "$pythons" ] || { echo "$1: skipped, $mirror has no suite $suite with such a Python, or does not answer"; return 1; }
+	for python in $pythons; do packages=$packages,$python,$python-dev,$python-venv; done
 	[ "$origin" = Debian ] || [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || apt_install ubuntu-keyring ||
 		echo "$1: no keyring for Ubuntu's mirror, its packages are not authenticated"
 	remove "$dir"
 	debootstrap --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
 		"/usr/share/debootstrap/scripts/$script" >"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; exit 1; }
-	printf '%s' "$packages" >"$dir/.ready"
+	printf '%s' "$wanted" >"$dir/.ready"
 }
 
 # The tree, with the times of its files: only what changed is built again.
@@ -110,34 +122,37 @@ mount_all() {
 	done
 }
 
-# Names of the files in the folders of tests/py, after test_.
-files() {
+# The files and folders of tests.
+tests() {
 	case $what-$1 in
-	full-*) echo programs processes launch_start record user labels io memory metrics native tasks lines kernprof sample waits ;;
-	short-sid) echo programs waits sample_stacks ;; # no other Python of CI is of its version
-	short-*) echo waits sample_stacks ;;
+	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat ;;
+	# no other Python of CI is of its versions
+	short-sid) echo tests/py/record/test_programs.py tests/py/waits tests/py/sample/test_sample_stacks.py tests/py/sample/test_sample_native.py ;;
+	short-*) echo tests/py/waits tests/py/sample/test_sample_stacks.py ;;
 	esac
 }
 
+# Runs the tests of a name with one of its Pythons.
 run() {
-	local groups=programs list=
-	[ "$what" != full ] || groups=test
-	for f in $(files "$1"); do list="$list tests/py/*/test_$f*.py"; done
-	copy_tree
-	mount_all
+	local python=$2 groups=programs
+	[ "$what" != full ] || groups="test notebook"
 	echo "== $1: $(chroot "$dir" "$python" -V)"
 	# an environment of its own: what the caller's says is not for it
 	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-		/bin/sh -c "cd /src && tools/venv.sh $python /var/tmp/venv $groups &&
-			/var/tmp/venv/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $list" || failed="$failed $1"
-	unmount
+		/bin/sh -c "cd /src && tools/venv.sh $python /var/tmp/$python $groups &&
+			/var/tmp/$python/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $(tests "$1")" || failed="$failed $1"
 }
 
 failed= skipped=77
 for name in $names; do
 	if make_chroot "$name"; then
 		skipped=0
-		[ "$what" = prepare ] || run "$name"
+		if [ "$what" != prepare ]; then
+			copy_tree
+			mount_all
+			for python in $pythons; do run "$name" "$python"; done
+			unmount
+		fi
 	fi
 done
 if [ -n "$failed" ]; then

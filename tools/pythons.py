@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-VERSIONS = tuple(f"3.{n}" for n in range(9, 15))
+VERSIONS = tuple(f"3.{n}" for n in range(9, 16))
 # what an interpreter must have to build an extension module into a new virtual environment
 QUESTION = """
 import importlib.util, os, sys, sysconfig

@@ -20,7 +20,7 @@ Mixed = tuple[int, int, str, list[Frame | NativeFrame] | None]
 
 @final
 class Process:
-    """A process in which CPython 3.9 to 3.14 runs. The sampler changes nothing in it; only mixed() stops threads.
+    """A process in which CPython 3.9 to 3.15 runs. The sampler changes nothing in it; only mixed() stops threads.
 
     native: one thread of the caller will call mixed(). stop: mixed() may stop running threads briefly.
 

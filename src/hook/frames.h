@@ -11,6 +11,7 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wundef"
 #include <Python.h>
 #include <frameobject.h>
 #if PY_VERSION_HEX < 0x030A0000
@@ -30,8 +31,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#if PY_VERSION_HEX < 0x03090000
-#error "Spartito needs CPython 3.9 or newer"
+#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x03100000
+#error "Spartito knows CPython 3.9 to 3.15; docs/extending.md says what a new version needs"
 #endif
 #ifdef Py_GIL_DISABLED
 #error "Spartito does not work with the free-threaded build of Python"
@@ -70,7 +71,12 @@ static inline PyCodeObject *sp_frame_code(const sp_frame *f)
 #if PY_VERSION_HEX >= 0x030C0000
 static inline bool sp_frame_is_internal(const sp_frame *f)
 {
-	if (f->owner >= 3 || !PyCode_Check((PyObject *)sp_frame_code(f)))
+#if PY_VERSION_HEX < 0x030E0000
+	const bool is_of_interpreter = f->owner >= FRAME_OWNED_BY_CSTACK;
+#else
+	const bool is_of_interpreter = f->owner >= FRAME_OWNED_BY_INTERPRETER;
+#endif
+	if (is_of_interpreter || !PyCode_Check((PyObject *)sp_frame_code(f)))
 		return true;
 	const PyCodeObject *code = sp_frame_code(f);
 	return code->_co_firsttraceable >= Py_SIZE(code);
@@ -125,9 +131,12 @@ static inline sp_frame *sp_generator_frame(PyObject *g)
 #if PY_VERSION_HEX < 0x030B0000
 	return ((PyGenObject *)g)->gi_frame;
 #else
-	return ((PyGenObject *)g)->gi_frame_state < FRAME_COMPLETED
-	           ? (sp_frame *)((char *)g + offsetof(PyGenObject, gi_iframe))
-	           : NULL;
+#if PY_VERSION_HEX < 0x030F0000
+	const bool ended = ((PyGenObject *)g)->gi_frame_state >= FRAME_COMPLETED;
+#else
+	const bool ended = FRAME_STATE_FINISHED(((PyGenObject *)g)->gi_frame_state);
+#endif
+	return ended ? NULL : (sp_frame *)((char *)g + offsetof(PyGenObject, gi_iframe));
 #endif
 }
 

@@ -5,9 +5,9 @@
 
 #include "hook/frames.h"
 
-/* Keeps object until the calling thread's state is cleared or another object of that name replaces it; NULL only
+/* Keeps value until the calling thread's state is cleared or another object of that name replaces it; NULL only
  * releases the earlier one. slot() returns the address of a thread-local variable, which points to the object
  * meanwhile. Returns 0, or -1 with an exception. */
-int sp_keep(const char *name, PyObject **(*slot)(void), PyObject *object);
+int sp_keep(const char *name, PyObject **(*slot)(void), PyObject *value);
 
 #endif

@@ -28,7 +28,7 @@ static void let_go(PyObject *capsule)
 	free(k);
 }
 
-static PyObject *capsule_new(slot_function *slot, PyObject *object)
+static PyObject *capsule_new(slot_function *slot, PyObject *value)
 {
 	struct kept *k = malloc(sizeof *k);
 	PyObject *capsule = k ? PyCapsule_New(k, kept_name, let_go) : PyErr_NoMemory();
@@ -36,31 +36,31 @@ static PyObject *capsule_new(slot_function *slot, PyObject *object)
 		free(k);
 		return NULL;
 	}
-	Py_INCREF(object);
-	*k = (struct kept){object, slot, slot()};
+	Py_INCREF(value);
+	*k = (struct kept){value, slot, slot()};
 	return capsule;
 }
 
-int sp_keep(const char *name, slot_function *slot, PyObject *object)
+int sp_keep(const char *name, slot_function *slot, PyObject *value)
 {
 	PyObject *dict = PyThreadState_GetDict(); /* borrowed */
 	if (!dict) {
 		PyErr_SetString(PyExc_RuntimeError, "no dictionary for this thread");
 		return -1;
 	}
-	if (!object) {
+	if (!value) {
 		*slot() = NULL;
 		if (PyDict_GetItemString(dict, name))
 			PyDict_DelItemString(dict, name);
 		return 0;
 	}
-	PyObject *capsule = capsule_new(slot, object);
+	PyObject *capsule = capsule_new(slot, value);
 	if (!capsule)
 		return -1;
 	/* releases the previous object, whose destructor may be code of the program that calls this function again */
 	int r = PyDict_SetItemString(dict, name, capsule);
 	if (!r && PyDict_GetItemString(dict, name) == capsule)
-		*slot() = object;
+		*slot() = value;
 	Py_DECREF(capsule);
 	return r;
 }

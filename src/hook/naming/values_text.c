@@ -184,10 +184,10 @@ static void value(struct text *t, struct reading *r)
 {
 	static const char constants[] = "NTFEUX";
 	static const char *const names[] = {"None", "True", "False", "Ellipsis", "<unbound>", "..."};
-	const char tag = (char)*r->p++, *constant = strchr(constants, tag);
+	const char tag = (char)*r->p++, *found = strchr(constants, tag);
 
-	if (constant)
-		add_text(t, names[constant - constants]);
+	if (found)
+		add_text(t, names[found - constants]);
 	else if (tag == 'i' || tag == 'B')
 		integer(t, r, tag);
 	else if (tag == 'f')

@@ -21,14 +21,14 @@ struct range {
 	uintptr_t inside, code[2];
 };
 
-static int find_code(struct dl_phdr_info *object, size_t size, void *arg)
+static int find_code(struct dl_phdr_info *library, size_t size, void *arg)
 {
 	struct range *r = arg, found = {r->inside, {UINTPTR_MAX, 0}};
 	bool here = false;
 	(void)size;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &object->dlpi_phdr[i];
-		const uintptr_t from = object->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
+	for (int i = 0; i < library->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &library->dlpi_phdr[i];
+		const uintptr_t from = library->dlpi_addr + p->p_vaddr, to = from + p->p_memsz;
 		if (p->p_type != PT_LOAD)
 			continue;
 		here |= r->inside >= from && r->inside < to;

@@ -9,6 +9,7 @@
 #include "hook/waits/waits.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
+#include "hook/waits/arguments.h"
 #include "hook/waits/layout.h"
 #include "record/adapter.h"
 #include "record/definitions.h"
@@ -98,14 +99,14 @@ void sp_waits_take_semaphores(PyTypeObject *type)
 
 /* Returns the row that counts such waits of t; NULL: no space. */
 SP_WAITS_TOGETHER static struct sp_raw_wait *row_of(struct sp_thread *t, const struct sp_waits_site *p,
-                                                    const struct sp_raw_object *object, unsigned kind, uint32_t holder,
+                                                    const struct sp_raw_object *o, unsigned kind, uint32_t holder,
                                                     uint64_t holder_node)
 {
 	const struct sp_wait_key key = {.node = p->node,
 	                                .code = (uint64_t)p->code,
 	                                .holder_node = holder_node,
 	                                .at = (uint32_t)p->at,
-	                                .object = object ? object->id : 0,
+	                                .object = o ? o->id : 0,
 	                                .holder = holder,
 	                                .kind = kind};
 	struct sp_raw_wait *row = sp_waits_find(t, &key);
@@ -117,16 +118,52 @@ SP_WAITS_TOGETHER static struct sp_raw_wait *row_of(struct sp_thread *t, const s
 }
 
 SP_WAITS_TOGETHER void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p,
-                                      struct sp_raw_object *object, unsigned kind, uint32_t holder,
-                                      uint64_t holder_node, unsigned flags)
+                                      struct sp_raw_object *o, unsigned kind, uint32_t holder, uint64_t holder_node,
+                                      unsigned flags)
 {
-	struct sp_raw_wait *row = row_of(t, p, object, kind, holder, holder_node);
-	sp_wait_begin(w, t, p->node, row, object, flags);
+	struct sp_raw_wait *row = row_of(t, p, o, kind, holder, holder_node);
+	sp_wait_begin(w, t, p->node, row, o, flags);
+}
+
+/* ---- the methods that are replaced ---- */
+
+enum {
+	LOCK_ACQUIRE,
+	LOCK_ACQUIRE_LOCK,
+	LOCK_ENTER,
+	LOCK_RELEASE,
+	LOCK_RELEASE_LOCK,
+	LOCK_EXIT,
+	LOCK_REINIT,
+	RLOCK_ACQUIRE,
+	RLOCK_ENTER,
+	RLOCK_RELEASE,
+	RLOCK_EXIT,
+	RLOCK_REINIT,
+	RLOCK_SAVE,
+	RLOCK_RESTORE,
+	ALLOCATE_LOCK,
+	ALLOCATE,
+	METHODS
+};
+static struct sp_method methods[METHODS];
+/* Their calling conventions. */
+static const int flags_of[METHODS] = {
+    [LOCK_ACQUIRE] = SP_ACQUIRE_FLAGS, [LOCK_ACQUIRE_LOCK] = SP_ACQUIRE_FLAGS, [LOCK_ENTER] = SP_ENTER_FLAGS,
+    [LOCK_RELEASE] = METH_NOARGS,      [LOCK_RELEASE_LOCK] = METH_NOARGS,      [LOCK_EXIT] = SP_EXIT_FLAGS,
+    [LOCK_REINIT] = METH_NOARGS,       [RLOCK_ACQUIRE] = SP_ACQUIRE_FLAGS,     [RLOCK_ENTER] = SP_ENTER_FLAGS,
+    [RLOCK_RELEASE] = METH_NOARGS,     [RLOCK_EXIT] = SP_EXIT_FLAGS,           [RLOCK_REINIT] = METH_NOARGS,
+    [RLOCK_SAVE] = METH_NOARGS,        [RLOCK_RESTORE] = SP_RESTORE_FLAGS,     [ALLOCATE_LOCK] = METH_NOARGS,
+    [ALLOCATE] = METH_NOARGS,
+};
+
+/* Calls the interpreter's own function. */
+SP_WAITS_TOGETHER static PyObject *original(int which, PyObject *self, const struct sp_arguments *a)
+{
+	return sp_arguments_call(methods[which].real, flags_of[which], self, a);
 }
 
 /* ---- waiting for a lock ---- */
-
-typedef PyObject *waiting_function(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* How long acquire() waits: microseconds, or one of these. */
 enum {
@@ -137,8 +174,9 @@ enum {
 
 /* A call for a lock that was not free. */
 struct request {
-	PyObject *self, *args, *kwargs;
-	waiting_function *real;
+	int which; /* method */
+	PyObject *self;
+	const struct sp_arguments *arguments;
 	PY_TIMEOUT_T us; /* LONG: the original function waits */
 	unsigned kind;
 };
@@ -169,7 +207,7 @@ static PyObject *wait_here(const struct request *q)
 {
 	const bool is_r = q->kind == SP_RAW_WAIT_RLOCK;
 	if (q->us == LONG || (is_r ? SP_RLOCK_HAS_MUTEX : SP_LOCK_HAS_MUTEX))
-		return q->real(q->self, q->args, q->kwargs);
+		return original(q->which, q->self, q->arguments);
 	struct sp_rlock *rlock = (struct sp_rlock *)q->self;
 	struct sp_lock *lock = (struct sp_lock *)q->self;
 	const PyLockStatus status = wait_without_gil(is_r ? rlock->lock : lock->lock, q->us);
@@ -247,16 +285,15 @@ static PY_TIMEOUT_T shape_of_timeout(PyObject *timeout)
 }
 
 /* The arguments are acquire(blocking=True, timeout=-1). */
-static PY_TIMEOUT_T shape_of(PyObject *args, PyObject *kwargs)
+static PY_TIMEOUT_T shape_of(const struct sp_arguments *a)
 {
-	const Py_ssize_t n = PyTuple_GET_SIZE(args);
-	PyObject *blocking = n > 0 ? PyTuple_GET_ITEM(args, 0) : NULL,
-	         *timeout = n > 1 ? PyTuple_GET_ITEM(args, 1) : NULL;
-	if (SP_LIKELY(!n && !kwargs))
+	const Py_ssize_t n = sp_arguments_n(a), named = sp_arguments_named(a);
+	if (SP_LIKELY(!n && !named))
 		return FOREVER;
-	if (kwargs) {
-		PyObject *b = PyDict_GetItemString(kwargs, "blocking"), *s = PyDict_GetItemString(kwargs, "timeout");
-		if (PyDict_GET_SIZE(kwargs) != (b != NULL) + (s != NULL) || (b && blocking) || (s && timeout))
+	PyObject *blocking = n > 0 ? sp_arguments_at(a, 0) : NULL, *timeout = n > 1 ? sp_arguments_at(a, 1) : NULL;
+	if (named) {
+		PyObject *b = sp_arguments_of(a, "blocking"), *s = sp_arguments_of(a, "timeout");
+		if (named != (b != NULL) + (s != NULL) || (b && blocking) || (s && timeout))
 			return NEVER;
 		blocking = b ? b : blocking;
 		timeout = s ? s : timeout;
@@ -270,46 +307,20 @@ static PY_TIMEOUT_T shape_of(PyObject *args, PyObject *kwargs)
 
 /* ---- Lock ---- */
 
-enum {
-	LOCK_ACQUIRE,
-	LOCK_ACQUIRE_LOCK,
-	LOCK_ENTER,
-	LOCK_RELEASE,
-	LOCK_RELEASE_LOCK,
-	LOCK_EXIT,
-	LOCK_REINIT,
-	RLOCK_ACQUIRE,
-	RLOCK_ENTER,
-	RLOCK_RELEASE,
-	RLOCK_EXIT,
-	RLOCK_REINIT,
-	RLOCK_SAVE,
-	RLOCK_RESTORE,
-	ALLOCATE_LOCK,
-	ALLOCATE,
-	METHODS
-};
-static struct sp_method methods[METHODS];
-
-static waiting_function *real_waiting(int which)
-{
-	return (waiting_function *)(void (*)(void))methods[which].real;
-}
-
-SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
+SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, const struct sp_arguments *a, int which)
 {
 	struct sp_thread *t = sp_self;
 	PyObject *r;
 	if (SP_UNLIKELY(!t || !sp_waits_at_home()))
-		return real_waiting(which)(self, args, kwargs);
-	const PY_TIMEOUT_T us = shape_of(args, kwargs);
+		return original(which, self, a);
+	const PY_TIMEOUT_T us = shape_of(a);
 	if (SP_UNLIKELY(us == NEVER)) {
-		r = real_waiting(which)(self, args, kwargs);
+		r = original(which, self, a);
 	} else if (SP_LIKELY(sp_lock_try(self))) {
 		Py_INCREF(Py_True);
 		r = Py_True;
 	} else {
-		const struct request q = {self, args, kwargs, real_waiting(which), us, SP_RAW_WAIT_LOCK};
+		const struct request q = {which, self, a, us, SP_RAW_WAIT_LOCK};
 		r = wait_for(&q, t, us == FOREVER ? 0 : SP_RAW_WAIT_TIMED);
 	}
 	if (SP_LIKELY(r == Py_True) && (t = sp_self))
@@ -317,14 +328,35 @@ SP_WAITS_TOGETHER static PyObject *lock_acquire(PyObject *self, PyObject *args, 
 	return r;
 }
 
+#if PY_VERSION_HEX >= 0x030f0000
 #define ACQUIRE(name, type, which)                                                                                     \
-	static PyObject *name(PyObject *self, PyObject *args, PyObject *kwargs)                                        \
+	static PyObject *name(PyObject *self, PyObject *const *all, Py_ssize_t n, PyObject *names)                     \
 	{                                                                                                              \
-		return type##_acquire(self, args, kwargs, which);                                                      \
+		return type##_acquire(self, &(struct sp_arguments){all, n, names}, which);                             \
 	}
+#define ENTER(name, type, which)                                                                                       \
+	static PyObject *name(PyObject *self, PyObject *none)                                                          \
+	{                                                                                                              \
+		(void)none;                                                                                            \
+		return type##_acquire(self, &(struct sp_arguments){NULL, 0, NULL}, which);                             \
+	}
+#define EXIT_PARAMETERS   PyObject *self, PyObject *const *all, Py_ssize_t n
+#define EXIT_ARGUMENTS    ((struct sp_arguments){all, n, NULL})
+#define RESTORE_ARGUMENTS ((struct sp_arguments){&state, 1, NULL})
+#else
+#define ACQUIRE(name, type, which)                                                                                     \
+	static PyObject *name(PyObject *self, PyObject *all, PyObject *names)                                          \
+	{                                                                                                              \
+		return type##_acquire(self, &(struct sp_arguments){all, names}, which);                                \
+	}
+#define ENTER(name, type, which) ACQUIRE(name, type, which)
+#define EXIT_PARAMETERS          PyObject *self, PyObject *all
+#define EXIT_ARGUMENTS           ((struct sp_arguments){all, NULL})
+#define RESTORE_ARGUMENTS        ((struct sp_arguments){state, NULL})
+#endif
 ACQUIRE(on_lock_acquire, lock, LOCK_ACQUIRE)
 ACQUIRE(on_lock_acquire_lock, lock, LOCK_ACQUIRE_LOCK)
-ACQUIRE(on_lock_enter, lock, LOCK_ENTER)
+ENTER(on_lock_enter, lock, LOCK_ENTER)
 
 #define RELEASE(name, which)                                                                                           \
 	static PyObject *name(PyObject *self, PyObject *args)                                                          \
@@ -335,27 +367,33 @@ ACQUIRE(on_lock_enter, lock, LOCK_ENTER)
 	}
 RELEASE(on_lock_release, LOCK_RELEASE)
 RELEASE(on_lock_release_lock, LOCK_RELEASE_LOCK)
-RELEASE(on_lock_exit, LOCK_EXIT)
 RELEASE(on_lock_reinit, LOCK_REINIT)
 RELEASE(on_rlock_reinit, RLOCK_REINIT)
 RELEASE(on_rlock_save, RLOCK_SAVE)
 
+static PyObject *on_lock_exit(EXIT_PARAMETERS)
+{
+	if (SP_LIKELY(sp_waits_at_home()))
+		sp_known_released(self);
+	return original(LOCK_EXIT, self, &EXIT_ARGUMENTS);
+}
+
 /* ---- RLock ---- */
 
-SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args, PyObject *kwargs, int which)
+SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, const struct sp_arguments *a, int which)
 {
 	struct sp_thread *t = sp_self;
 	PyObject *r;
 	if (SP_UNLIKELY(!t || !sp_waits_at_home()) || sp_rlock_mine(self))
-		return real_waiting(which)(self, args, kwargs);
-	const PY_TIMEOUT_T us = shape_of(args, kwargs);
+		return original(which, self, a);
+	const PY_TIMEOUT_T us = shape_of(a);
 	if (SP_UNLIKELY(us == NEVER)) {
-		r = real_waiting(which)(self, args, kwargs);
+		r = original(which, self, a);
 	} else if (SP_LIKELY(sp_rlock_try(self))) {
 		Py_INCREF(Py_True);
 		r = Py_True;
 	} else {
-		const struct request q = {self, args, kwargs, real_waiting(which), us, SP_RAW_WAIT_RLOCK};
+		const struct request q = {which, self, a, us, SP_RAW_WAIT_RLOCK};
 		r = wait_for(&q, t, us == FOREVER ? 0 : SP_RAW_WAIT_TIMED);
 	}
 	if (SP_LIKELY(r == Py_True) && (t = sp_self))
@@ -363,34 +401,38 @@ SP_WAITS_TOGETHER static PyObject *rlock_acquire(PyObject *self, PyObject *args,
 	return r;
 }
 ACQUIRE(on_rlock_acquire, rlock, RLOCK_ACQUIRE)
-ACQUIRE(on_rlock_enter, rlock, RLOCK_ENTER)
+ENTER(on_rlock_enter, rlock, RLOCK_ENTER)
 
-#define RLOCK_RELEASED(name, which)                                                                                    \
-	static PyObject *name(PyObject *self, PyObject *args)                                                          \
-	{                                                                                                              \
-		if (sp_rlock_mine(self) == 1 && sp_waits_at_home())                                                    \
-			sp_known_released(self);                                                                       \
-		return methods[which].real(self, args);                                                                \
-	}
-RLOCK_RELEASED(on_rlock_release, RLOCK_RELEASE)
-RLOCK_RELEASED(on_rlock_exit, RLOCK_EXIT)
-
-static PyObject *call_restore(PyObject *self, PyObject *args, PyObject *none)
+static void rlock_released(PyObject *self)
 {
-	(void)none;
-	return methods[RLOCK_RESTORE].real(self, args);
+	if (sp_rlock_mine(self) == 1 && sp_waits_at_home())
+		sp_known_released(self);
 }
 
-/* Called at the end of Condition.wait(), with ((count, owner),). It cannot be tried without waiting, so this checks
- * first whether the lock is free. If another thread acquires it in between, the wait is not recorded. */
-static PyObject *on_rlock_restore(PyObject *self, PyObject *args)
+static PyObject *on_rlock_release(PyObject *self, PyObject *none)
 {
+	rlock_released(self);
+	return methods[RLOCK_RELEASE].real(self, none);
+}
+
+static PyObject *on_rlock_exit(EXIT_PARAMETERS)
+{
+	rlock_released(self);
+	return original(RLOCK_EXIT, self, &EXIT_ARGUMENTS);
+}
+
+/* Called at the end of Condition.wait(), with (count, owner), before 3.15 in a tuple. It cannot be tried without
+ * waiting, so this checks first whether the lock is free. If another thread acquires it in between, the wait is not
+ * recorded. */
+static PyObject *on_rlock_restore(PyObject *self, PyObject *state)
+{
+	const struct sp_arguments a = RESTORE_ARGUMENTS;
 	struct sp_thread *t = sp_self;
 	if (!t || !sp_waits_at_home())
-		return call_restore(self, args, NULL);
+		return original(RLOCK_RESTORE, self, &a);
 	const bool is_free = sp_rlock_is_free(self);
-	const struct request q = {self, args, NULL, call_restore, LONG, SP_RAW_WAIT_RLOCK};
-	PyObject *r = is_free ? call_restore(self, args, NULL) : wait_for(&q, t, 0);
+	const struct request q = {RLOCK_RESTORE, self, &a, LONG, SP_RAW_WAIT_RLOCK};
+	PyObject *r = is_free ? original(RLOCK_RESTORE, self, &a) : wait_for(&q, t, 0);
 	if (r && (t = sp_self))
 		sp_known_acquired(t, self);
 	return r;
@@ -443,28 +485,27 @@ void sp_method_give_back(struct sp_method *m)
 	m->def = NULL;
 }
 
-#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+#define CAST(f) ((PyCFunction)(void (*)(void))(f))
 static const struct row {
 	const char *name;
-	int flags;
 	PyCFunction ours;
 } rows[METHODS] = {
-    [LOCK_ACQUIRE] = {"acquire", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_acquire)},
-    [LOCK_ACQUIRE_LOCK] = {"acquire_lock", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_acquire_lock)},
-    [LOCK_ENTER] = {"__enter__", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_lock_enter)},
-    [LOCK_RELEASE] = {"release", METH_NOARGS, on_lock_release},
-    [LOCK_RELEASE_LOCK] = {"release_lock", METH_NOARGS, on_lock_release_lock},
-    [LOCK_EXIT] = {"__exit__", METH_VARARGS, on_lock_exit},
-    [LOCK_REINIT] = {"_at_fork_reinit", METH_NOARGS, on_lock_reinit},
-    [RLOCK_ACQUIRE] = {"acquire", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_rlock_acquire)},
-    [RLOCK_ENTER] = {"__enter__", METH_VARARGS | METH_KEYWORDS, WITH_KEYWORDS(on_rlock_enter)},
-    [RLOCK_RELEASE] = {"release", METH_NOARGS, on_rlock_release},
-    [RLOCK_EXIT] = {"__exit__", METH_VARARGS, on_rlock_exit},
-    [RLOCK_REINIT] = {"_at_fork_reinit", METH_NOARGS, on_rlock_reinit},
-    [RLOCK_SAVE] = {"_release_save", METH_NOARGS, on_rlock_save},
-    [RLOCK_RESTORE] = {"_acquire_restore", METH_VARARGS, on_rlock_restore},
-    [ALLOCATE_LOCK] = {"allocate_lock", METH_NOARGS, on_allocate_lock},
-    [ALLOCATE] = {"allocate", METH_NOARGS, on_allocate},
+    [LOCK_ACQUIRE] = {"acquire", CAST(on_lock_acquire)},
+    [LOCK_ACQUIRE_LOCK] = {"acquire_lock", CAST(on_lock_acquire_lock)},
+    [LOCK_ENTER] = {"__enter__", CAST(on_lock_enter)},
+    [LOCK_RELEASE] = {"release", on_lock_release},
+    [LOCK_RELEASE_LOCK] = {"release_lock", on_lock_release_lock},
+    [LOCK_EXIT] = {"__exit__", CAST(on_lock_exit)},
+    [LOCK_REINIT] = {"_at_fork_reinit", on_lock_reinit},
+    [RLOCK_ACQUIRE] = {"acquire", CAST(on_rlock_acquire)},
+    [RLOCK_ENTER] = {"__enter__", CAST(on_rlock_enter)},
+    [RLOCK_RELEASE] = {"release", on_rlock_release},
+    [RLOCK_EXIT] = {"__exit__", CAST(on_rlock_exit)},
+    [RLOCK_REINIT] = {"_at_fork_reinit", on_rlock_reinit},
+    [RLOCK_SAVE] = {"_release_save", on_rlock_save},
+    [RLOCK_RESTORE] = {"_acquire_restore", on_rlock_restore},
+    [ALLOCATE_LOCK] = {"allocate_lock", on_allocate_lock},
+    [ALLOCATE] = {"allocate", on_allocate},
 };
 
 static PyMethodDef *definition(int which, PyObject *thread)
@@ -473,7 +514,7 @@ static PyMethodDef *definition(int which, PyObject *thread)
 	               : which >= RLOCK_ACQUIRE ? (PyObject *)rlock_type
 	                                        : (PyObject *)lock_type;
 	PyMethodDef *def = sp_method_of(of, rows[which].name);
-	return def && def->ml_flags == rows[which].flags ? def : NULL;
+	return def && def->ml_flags == flags_of[which] ? def : NULL;
 }
 
 /* Whether all functions that acquire or release a lock exist with the expected calling convention. The others are old

@@ -88,7 +88,7 @@ struct sp_thread *sp_waits_thread(void);
 
 /* Begins a wait at a call site for an object of the program; object: its record, or NULL. holder: SP_RAW_NONE if
  * unknown. */
-void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p, struct sp_raw_object *object,
+void sp_waits_begin(struct sp_wait *w, struct sp_thread *t, const struct sp_waits_site *p, struct sp_raw_object *o,
                     unsigned kind, uint32_t holder, uint64_t holder_node, unsigned flags);
 /* Returns the record of an object, made at the first wait for it; it is forgotten when the object is freed, which a
  * weak reference reports for the program's objects. type: NULL, or the text to use instead of the type's name. Returns

@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* sys.stdlib_module_names of Python 3.10 to 3.13, and names of 3.9 and 3.14: C functions have no file. Sorted. */
+/* sys.stdlib_module_names of Python 3.10 to 3.15, and names of 3.9: C functions have no file. Sorted. */
 static const char *const standard_modules[] = {"__future__",
                                                "_abc",
                                                "_aix_support",
                                                "_android_support",
+                                               "_apple_support",
                                                "_ast",
+                                               "_ast_unparse",
                                                "_asyncio",
                                                "_bisect",
                                                "_blake2",
@@ -63,6 +65,7 @@ static const char *const standard_modules[] = {"__future__",
                                                "_lsprof",
                                                "_lzma",
                                                "_markupbase",
+                                               "_math_integer",
                                                "_md5",
                                                "_msi",
                                                "_multibytecodec",
@@ -252,6 +255,7 @@ static const char *const standard_modules[] = {"__future__",
                                                "posixpath",
                                                "pprint",
                                                "profile",
+                                               "profiling",
                                                "pstats",
                                                "pty",
                                                "pwd",

@@ -12,45 +12,46 @@
 
 enum {
 	OLDEST = 0x0309,
-	NEWEST = 0x030e,
+	NEWEST = 0x030f,
+	REPORTING = 0x030d, /* the first version with _Py_DebugOffsets */
 	SAID = 96,
 	LOCK_BYTES = 208 /* bytes: at least the size of struct _gil_runtime_state */
 };
-#define VERSIONS "Spartito knows CPython 3.9 to 3.14"
+#define VERSIONS "Spartito knows CPython 3.9 to 3.15"
 
 /* ---- the interpreter's own offsets, since 3.13 ---- */
 
 /* _Py_DebugOffsets is an array of 64-bit words; this table has their indices. */
 static const struct {
-	size_t field; /* offset in struct sp_offsets */
-	unsigned char in_313, in_314;
+	size_t field;                                /* offset in struct sp_offsets */
+	unsigned char index[NEWEST - REPORTING + 1]; /* of 3.13, 3.14 and 3.15 */
 } reported[] = {
-    {offsetof(struct sp_offsets, runtime_interpreters), 5, 5},
-    {offsetof(struct sp_offsets, interpreter_next), 8, 8},
-    {offsetof(struct sp_offsets, interpreter_threads), 9, 9},
-    {offsetof(struct sp_offsets, interpreter_gil), 14, 15},
-    {offsetof(struct sp_offsets, thread_next), 21, 24},
-    {offsetof(struct sp_offsets, thread_interpreter), 22, 25},
-    {offsetof(struct sp_offsets, thread_frame), 23, 26},
-    {offsetof(struct sp_offsets, thread_ident), 24, 27},
-    {offsetof(struct sp_offsets, thread_native), 25, 28},
-    {offsetof(struct sp_offsets, frame_previous), 29, 32},
-    {offsetof(struct sp_offsets, frame_code), 30, 33},
-    {offsetof(struct sp_offsets, frame_instruction), 31, 34},
-    {offsetof(struct sp_offsets, frame_owner), 33, 36},
-    {offsetof(struct sp_offsets, code_filename), 35, 40},
-    {offsetof(struct sp_offsets, code_name), 36, 41},
-    {offsetof(struct sp_offsets, code_qualname), 37, 42},
-    {offsetof(struct sp_offsets, code_lines), 38, 43},
-    {offsetof(struct sp_offsets, code_first_line), 39, 44},
-    {offsetof(struct sp_offsets, code_instructions), 43, 48},
-    {offsetof(struct sp_offsets, type_name), 47, 53},
-    {offsetof(struct sp_offsets, type_flags), 49, 55},
-    {offsetof(struct sp_offsets, dict_keys), 57, 67},
-    {offsetof(struct sp_offsets, bytes_data), 66, 76},
-    {offsetof(struct sp_offsets, text_state), 68, 78},
-    {offsetof(struct sp_offsets, text_length), 69, 79},
-    {offsetof(struct sp_offsets, text_ascii), 70, 80},
+    {offsetof(struct sp_offsets, runtime_interpreters), {5, 5, 5}},
+    {offsetof(struct sp_offsets, interpreter_next), {8, 8, 8}},
+    {offsetof(struct sp_offsets, interpreter_threads), {9, 9, 9}},
+    {offsetof(struct sp_offsets, interpreter_gil), {14, 15, 15}},
+    {offsetof(struct sp_offsets, thread_next), {21, 24, 24}},
+    {offsetof(struct sp_offsets, thread_interpreter), {22, 25, 25}},
+    {offsetof(struct sp_offsets, thread_frame), {23, 26, 26}},
+    {offsetof(struct sp_offsets, thread_ident), {24, 27, 30}},
+    {offsetof(struct sp_offsets, thread_native), {25, 28, 31}},
+    {offsetof(struct sp_offsets, frame_previous), {29, 32, 40}},
+    {offsetof(struct sp_offsets, frame_code), {30, 33, 41}},
+    {offsetof(struct sp_offsets, frame_instruction), {31, 34, 42}},
+    {offsetof(struct sp_offsets, frame_owner), {33, 36, 44}},
+    {offsetof(struct sp_offsets, code_filename), {35, 40, 48}},
+    {offsetof(struct sp_offsets, code_name), {36, 41, 49}},
+    {offsetof(struct sp_offsets, code_qualname), {37, 42, 50}},
+    {offsetof(struct sp_offsets, code_lines), {38, 43, 51}},
+    {offsetof(struct sp_offsets, code_first_line), {39, 44, 52}},
+    {offsetof(struct sp_offsets, code_instructions), {43, 48, 56}},
+    {offsetof(struct sp_offsets, type_name), {47, 53, 61}},
+    {offsetof(struct sp_offsets, type_flags), {49, 55, 63}},
+    {offsetof(struct sp_offsets, dict_keys), {57, 67, 79}},
+    {offsetof(struct sp_offsets, bytes_data), {66, 76, 88}},
+    {offsetof(struct sp_offsets, text_state), {68, 78, 90}},
+    {offsetof(struct sp_offsets, text_length), {69, 79, 91}},
+    {offsetof(struct sp_offsets, text_ascii), {70, 80, 92}},
 };
 
 /* Reads _Py_DebugOffsets. Returns 0: it does not exist, 1: read; or a negative errno. */
@@ -66,11 +67,11 @@ static int ask(struct sp_python *p, char *why, size_t n)
 		         (int)p->t->pid);
 		return -ENOTSUP;
 	}
-	if (!row || p->version < 0x030d || p->version > 0x030e) /* a newer version needs a new column of reported[] */
-		return 1;                                       /* reported later */
+	if (!row || p->version < REPORTING) /* decide() says it */
+		return 1;
 	p->at = *row;
 	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
-		uint64_t offset = words[p->version == 0x030d ? reported[i].in_313 : reported[i].in_314];
+		uint64_t offset = words[reported[i].index[p->version - REPORTING]];
 		if (offset < 1 << 20)
 			*(uint32_t *)((char *)&p->at + reported[i].field) = (uint32_t)offset;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Python's stacks in another process, CPython 3.9 to 3.14. Each version has a row of struct offsets; since 3.13 the
+/* Python's stacks in another process, CPython 3.9 to 3.15. Each version has a row of struct offsets; since 3.13 the
  * interpreter provides them (_Py_DebugOffsets). The interpreter may change everything while it is read: an inconsistent
  * result is rejected as a whole (-EAGAIN), never guessed. */
 #ifndef SP_SAMPLE_PYTHON_PYTHON_H

@@ -155,7 +155,7 @@ PYTHON = (
 def make():
     a = bytearray(300_000)  # bytearray
     b = bytes(5000)  # bytes
-    c = [i + 1000 for i in range(100)]  # numbers
+    c = [i + (1 << 64) for i in range(100)]  # numbers
     return a, b, c
 kept = [make() for i in range(50)]
 del kept[20:]

@@ -395,9 +395,9 @@ def test_children_without_a_file_are_counted(experiment, spartito, before, why):
 def test_a_program_without_room_for_a_file_is_named_once(spartito, tmp_path):
     """The process cannot write why it is not recorded. It is reported once, without a guessed reason."""
     program = ("import resource, subprocess, sys\n"
-               "resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1))\n"
+               "resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
                "status = subprocess.run([sys.executable, '-c', 'pass']).returncode\n"
-               "resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"
+               "resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (resource.RLIM_INFINITY,))\n"
                "print(status)\n")
     done = run(spartito, "run", "-q", "-o", "x", "--", sys.executable, "-c", program, cwd=tmp_path)
     message = "a process was not recorded: it had no space to write the reason"
