@@ -294,18 +294,32 @@ bool sp_elf_find(const char *path, const char *name, struct sp_elf_symbol *out)
 	return found;
 }
 
-bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
+/* Opens a file and reads its program headers, to be freed. Returns the descriptor, or -1. */
+static int open_segments(const char *path, ElfW(Phdr) * *segments, size_t *n)
 {
 	struct stat file;
 	ElfW(Ehdr) * h;
-	int fd = open_ours(path, &file, &h);
+	const int fd = open_ours(path, &file, &h);
+	if (fd < 0)
+		return -1;
+	*segments = h->e_phentsize == sizeof **segments
+	                ? piece(fd, (uint64_t)file.st_size, h->e_phoff, h->e_phnum * sizeof **segments)
+	                : NULL;
+	*n = *segments ? h->e_phnum : 0;
+	free(h);
+	return fd;
+}
+
+bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
+{
+	ElfW(Phdr) * p;
+	size_t n;
+	const int fd = open_segments(path, &p, &n);
 	if (fd < 0)
 		return false;
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	ElfW(Phdr) *p =
-	    h->e_phentsize == sizeof *p ? piece(fd, (uint64_t)file.st_size, h->e_phoff, h->e_phnum * sizeof *p) : NULL;
 	bool found = false;
-	for (unsigned i = 0; p && i < h->e_phnum; i++) {
+	for (size_t i = 0; i < n; i++) {
 		/* whole pages are mapped, so two parts may share a page: prefer the part that begins at the offset */
 		uint64_t begin = p[i].p_offset / page * page, bytes = p[i].p_offset % page + p[i].p_filesz;
 		if (p[i].p_type != PT_LOAD || offset < begin || offset - begin >= bytes || (found && offset != begin))
@@ -314,7 +328,24 @@ bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address)
 		found = true;
 	}
 	free(p);
-	free(h);
+	close(fd);
+	return found;
+}
+
+bool sp_elf_bytes(const char *path, uint64_t address, void *bytes, size_t n)
+{
+	ElfW(Phdr) * p;
+	size_t segments;
+	const int fd = open_segments(path, &p, &segments);
+	if (fd < 0)
+		return false;
+	bool found = false;
+	for (size_t i = 0; i < segments && !found; i++) {
+		const uint64_t at = address - p[i].p_vaddr;
+		if (p[i].p_type == PT_LOAD && address >= p[i].p_vaddr && at <= p[i].p_filesz && n <= p[i].p_filesz - at)
+			found = pread(fd, bytes, n, (off_t)(p[i].p_offset + at)) == (ssize_t)n;
+	}
+	free(p);
 	close(fd);
 	return found;
 }

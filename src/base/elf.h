@@ -36,6 +36,9 @@ bool sp_elf_find(const char *path, const char *name, struct sp_elf_symbol *out);
 /* Converts an offset in the file to the address at which the linker placed it. Returns false if that part is not
  * loaded. */
 bool sp_elf_loaded_from(const char *path, uint64_t offset, uint64_t *address);
+/* Reads n bytes at an address of the file (as the linker assigned it). Returns false if the file does not have all of
+ * them. */
+bool sp_elf_bytes(const char *path, uint64_t address, void *bytes, size_t n);
 
 /* The demangled C++ name of a symbol, to be freed with free(); NULL: not a C++ name, or no C++ library is available.
  * load: a library may be loaded for this. */

@@ -23,7 +23,8 @@ enum {
 	LEAST_NS = 2000000
 };
 
-#define JIT "[jit]"
+#define JIT       "[jit]"
+#define EVALUATOR "_PyEval_EvalFrameDefault"
 
 uint64_t sp_native_now(void)
 {
@@ -140,6 +141,8 @@ static void open_path(struct sp_object *x, const char *path, const char *build_p
 	char debug[PATH_MAX];
 	const char *id;
 	x->unwind = sp_unwind_open(path);
+	if (x->interpreter)
+		sp_parts_find(path, x->unwind, EVALUATOR, &x->evaluator);
 	x->elf = sp_elf_open(build_path);
 	if (!x->elf)
 		return;
@@ -328,7 +331,7 @@ static void judge(const struct sp_object *x, struct sp_native_function *f)
 	if (x->jit && starts(f->name, "py::"))
 		f->interpreter = f->begin = true;
 	/* its rarely used part is a separate symbol: _PyEval_EvalFrameDefault.cold */
-	f->evaluator = x->interpreter && starts(f->name, "_PyEval_EvalFrameDefault");
+	f->evaluator = x->interpreter && starts(f->name, EVALUATOR);
 	for (size_t i = 0; x->interpreter && i < sizeof asks / sizeof *asks; i++)
 		f->gil |= starts(f->name, asks[i]);
 	for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
@@ -345,6 +348,8 @@ static struct sp_native_function *function_at(struct sp_objects *o, struct sp_ob
 		begin = 0;
 	if (x->jit && !symbol)
 		symbol = "<made at run time>";
+	if (!symbol && begin && sp_parts_have(&x->evaluator, begin))
+		symbol = EVALUATOR;
 	if (!more_functions(o))
 		return NULL;
 	size_t at = hash((uintptr_t)x->path, begin) & o->function_mask;

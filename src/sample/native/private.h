@@ -10,12 +10,22 @@
 
 /* ---- objects.c: code in memory ---- */
 
+/* Parts of a function without a symbol (parts.c): their begins. */
+struct sp_parts {
+	uint64_t begin[4];
+	size_t n;
+};
+/* Finds the parts of a function of an object file, whose tables are u (NULL: none is found). */
+void sp_parts_find(const char *path, const struct sp_unwind *u, const char *function, struct sp_parts *out);
+bool sp_parts_have(const struct sp_parts *p, uint64_t begin);
+
 struct sp_object {
 	struct sp_object *next; /* owned */
 	char *path;             /* owned; path in the process's root */
 	char *build;            /* owned; "": unknown */
 	struct sp_elf *elf;     /* owned; NULL: unreadable */
 	struct sp_unwind *unwind;
+	struct sp_parts evaluator;         /* of an interpreter */
 	bool opened, interpreter, library; /* library: the C library or the dynamic linker */
 	bool jit;                          /* not an object file: code made at run time */
 };
