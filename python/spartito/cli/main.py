@@ -78,7 +78,10 @@ def main(argv: list[str] | None = None) -> int:
         from spartito._version import __version__
 
         return _print("spartito " + __version__)
-    return _guarded(words, argv is None)
+    status = _guarded(words, argv is None)
+    if argv is None:
+        _give_up_messages()
+    return status
 
 
 def _guarded(words: list[str], exit_at_once: bool) -> int:
@@ -97,7 +100,7 @@ def _guarded(words: list[str], exit_at_once: bool) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        _forget_output()
+        _forget(1)
         return 1
     except OSError as e:
         complain(f"{e.filename}: {e.strerror}" if e.filename else str(e))
@@ -111,9 +114,18 @@ def _guarded(words: list[str], exit_at_once: bool) -> int:
         return 1
 
 
-def _forget_output() -> None:
-    """Redirects standard output to /dev/null after a broken pipe (`spartito report | head`), so that the interpreter's final flush
-    does not fail again."""
+def _forget(fd: int) -> None:
+    """Redirects standard output or standard error to /dev/null after a failed write (`spartito report | head`), so that the
+    interpreter's final flush does not fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
+    os.dup2(null, fd)
     os.close(null)
+
+
+def _give_up_messages() -> None:
+    """Loses messages that cannot be written. From Python 3.14 on they would make the exit status 120."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        _forget(2)
