@@ -241,20 +241,22 @@ static int64_t spread(struct sp_cost middle, const struct sp_cost *c, int n)
 }
 
 /* The result is the median of what this and other processes found, or of the batches if nothing is shared. The
- * uncertainty is the spread of what the processes found, or that of the batches if they are too few. ps: picoseconds
- * in a tick. */
+ * uncertainty is the spread of what the processes found, or that of the batches if they are too few; unknown if there
+ * is one batch, which is not shared either: a change of speed can spoil it. ps: picoseconds in a tick. */
 static void conclude(const struct batch *b, int n, double ps)
 {
 	struct sp_cost cost[BATCHES], shared[SP_COSTS];
 	for (int i = 0; i < n; i++)
 		cost[i] = (struct sp_cost){(uint64_t)(b[i].in * ps), (uint64_t)(b[i].out * ps)};
 	known = (struct known){sp_hook_used, sp_process.settings.trace, median(cost, n), -1};
-	if (n > 1) {
-		const int m = sp_process.n_sync ? 0 : sp_cost_shared(known.hook, known.traced, known.cost, shared);
-		if (m)
-			known.cost = median(shared, m);
-		known.error_ps = m < ENOUGH ? spread(known.cost, cost, n) : spread(known.cost, shared, m);
-	}
+	const struct sp_cost mine = n > 1 ? known.cost : (struct sp_cost){0, 0};
+	const int m = sp_process.n_sync ? 0 : sp_cost_shared(known.hook, known.traced, mine, shared);
+	if (m)
+		known.cost = median(shared, m);
+	if (m >= ENOUGH)
+		known.error_ps = spread(known.cost, shared, m);
+	else if (n > 1)
+		known.error_ps = spread(known.cost, cost, n);
 	set_cost();
 }
 
