@@ -14,7 +14,7 @@ from spartito.report import locktable
 LIBRARIES = ("asyncio", "trio", "anyio")
 # kinds by the class of a library function, in any module
 CLASSES = {
-    "Lock": "lock", "StrictFIFOLock": "lock",
+    "Lock": "lock", "StrictFIFOLock": "lock", "_LockImpl": "lock",
     "Condition": "condition",
     "Semaphore": "semaphore", "BoundedSemaphore": "semaphore", "CapacityLimiter": "semaphore",
     "Event": "event",
@@ -40,6 +40,8 @@ MODULES = {
     "trio._subprocess": "process",
     "trio._threads": "thread", "anyio.to_thread": "thread",
 }  # fmt: skip
+# before all others: trio lets other tasks run in each of its functions, also if it need not wait for the lock or the queue
+CHECKPOINTS = ("cancel_shielded_checkpoint", "checkpoint", "checkpoint_if_cancelled")
 # used if none of the above applies: functions that create a task or await their argument, and types of the awaited object
 TIMED = {"wait_for": "task", "timeout": "task"}
 TYPES = {"Task": "task", "_GatheringFuture": "task", "Future": "future"}
@@ -73,7 +75,9 @@ def classify(wait: dict[str, Any]) -> tuple[str, str, list[str]]:
         end -= 1
     inner = stack[end:]  # library functions, outermost first: the first one is awaited by the program
     what = str(wait["what"] or "")
-    kind = next(filter(None, map(_of_function, inner)), "") or next((TIMED[f] for f in map(_function, inner) if f in TIMED), "")
+    kind = "checkpoint" if any(_function(f) in CHECKPOINTS for f in inner) else ""
+    kind = kind or next(filter(None, map(_of_function, inner)), "")
+    kind = kind or next((TIMED[f] for f in map(_function, inner) if f in TIMED), "")
     # if no library function is on the path, the library of the event loop
     library = next(filter(None, map(_library, [*inner, *reversed(wait["stack"])])), "")
     return kind or TYPES.get(what.rpartition(".")[2], "other"), library, stack[:end] or stack
