@@ -59,7 +59,11 @@ find_pythons() {
 	local python found=
 	apt-get $apt -qq update >/dev/null 2>&1 || true
 	for python in $pythons; do
-		if [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]; then found="$found $python"; else echo "$1: no $python"; fi
+		if [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]; then
+			found="${found:+$found }$python"
+		else
+			echo "$1: $mirror has no $python in the suite $suite"
+		fi
 	done
 	pythons=$found
 }
@@ -71,25 +75,24 @@ remove() {
 	rm -rf --one-file-system "$1"
 }
 
-# Makes the chroot of a name, unless there is one with these packages; false: it is skipped.
+# Makes the chroot of a name, unless there is one with all Pythons that the mirror has; false: it is skipped.
 make_chroot() {
 	dir=$cache/$1
 	describe "$1"
-	local wanted="$pythons$extra,$more" packages=$more$extra python
-	if [ "$(cat "$dir/.ready" 2>/dev/null)" = "$wanted" ]; then
-		pythons=$(cd "$dir/usr/bin" && ls $pythons 2>/dev/null || true)
-		return 0
-	fi
+	local packages=$more$extra python ready
+	ready=$(cat "$dir/.ready" 2>/dev/null || true)
+	[ "$ready" != "$pythons$extra,$more" ] || return 0
 	mkdir -p "$cache"
 	find_pythons "$1"
 	[ -n "$pythons" ] || { echo "$1: skipped, $mirror has no suite $suite with such a Python, or does not answer"; return 1; }
+	[ "$ready" != "$pythons$extra,$more" ] || return 0
 	for python in $pythons; do packages=$packages,$python,$python-dev,$python-venv; done
 	[ "$origin" = Debian ] || [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || apt_install ubuntu-keyring ||
 		echo "$1: no keyring for Ubuntu's mirror, its packages are not authenticated"
 	remove "$dir"
 	debootstrap --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
 		"/usr/share/debootstrap/scripts/$script" >"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; exit 1; }
-	printf '%s' "$wanted" >"$dir/.ready"
+	printf '%s' "$pythons$extra,$more" >"$dir/.ready"
 }
 
 # The tree, with the times of its files: only what changed is built again.

@@ -241,8 +241,9 @@ static int64_t spread(struct sp_cost middle, const struct sp_cost *c, int n)
 }
 
 /* The result is the median of what this and other processes found, or of the batches if nothing is shared. The
- * uncertainty is the spread of what the processes found, or that of the batches if they are too few; unknown if there
- * is one batch, which is not shared either: a change of speed can spoil it. ps: picoseconds in a tick. */
+ * uncertainty is the spread of what the processes found, or that of the batches if they are too few. A single batch can
+ * be spoilt by a change of speed: it is not shared, is used only if nothing is shared, and has no uncertainty. ps:
+ * picoseconds in a tick. */
 static void conclude(const struct batch *b, int n, double ps)
 {
 	struct sp_cost cost[BATCHES], shared[SP_COSTS];

@@ -16,7 +16,7 @@ struct sp_parts {
 	size_t n;
 };
 /* Finds the parts of a function of an object file, whose tables are u (NULL: none is found). */
-void sp_parts_find(const char *path, const struct sp_unwind *u, const char *function, struct sp_parts *out);
+void sp_parts_find(const char *path, struct sp_unwind *u, const char *function, struct sp_parts *out);
 bool sp_parts_have(const struct sp_parts *p, uint64_t begin);
 
 struct sp_object {

@@ -48,8 +48,8 @@ struct sp_unwind *sp_unwind_open(const char *path);
 void sp_unwind_close(struct sp_unwind *u);
 /* Finds the row for an address of the file; the caller frees row->expressions. */
 void sp_unwind_row(struct sp_unwind *u, uint64_t address, struct sp_row *row);
-/* The begin of the code range with one table that contains the address, usually a function. Returns false if
- * unknown. */
+/* The begin of the code range with one table that contains the address, usually a function; for an address behind all
+ * ranges that of the last one. Returns false if unknown. */
 bool sp_unwind_begin(const struct sp_unwind *u, uint64_t address, uint64_t *begin);
 
 /* sp_unwind_step() changes a frame's registers to those of its caller. read: reads 8 bytes of the process. Returns

@@ -13,7 +13,8 @@
 enum {
 	OLDEST = 0x0309,
 	NEWEST = 0x030f,
-	REPORTING = 0x030d, /* the first version with _Py_DebugOffsets */
+	REPORTING = 0x030d,      /* the first version with _Py_DebugOffsets */
+	RELEASE_CANDIDATE = 0xc, /* PY_RELEASE_LEVEL of the version's 32 bits */
 	SAID = 96,
 	LOCK_BYTES = 208 /* bytes: at least the size of struct _gil_runtime_state */
 };
@@ -69,6 +70,12 @@ static int ask(struct sp_python *p, char *why, size_t n)
 	}
 	if (!row || p->version < REPORTING) /* decide() says it */
 		return 1;
+	/* alpha and beta releases: the offsets change until the release candidate */
+	if ((words[1] >> 4 & 0xf) < RELEASE_CANDIDATE) {
+		snprintf(why, n, "process %d runs a pre-release of Python %u.%u, which Spartito does not know",
+		         (int)p->t->pid, p->version >> 8, p->version & 0xff);
+		return -ENOTSUP;
+	}
 	p->at = *row;
 	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
 		uint64_t offset = words[reported[i].index[p->version - REPORTING]];
