@@ -7,6 +7,7 @@
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
+#include "hook/variables.h"
 #include "hook/watch.h"
 #include "record/adapter.h"
 #include "record/heap/recorder.h"

@@ -7,6 +7,7 @@
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
+#include "hook/variables.h"
 #include "record/definitions.h"
 #include "record/stack.h"
 #include "record/thread.h"

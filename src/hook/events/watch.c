@@ -5,6 +5,7 @@
 #include "hook/greenlet.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
+#include "hook/variables.h"
 #include "hook/watch.h"
 #include "record/definitions.h"
 #include "record/events/interpose.h"

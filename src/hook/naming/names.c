@@ -9,6 +9,7 @@
 #include "hook/naming.h"
 #include "hook/naming/label.h"
 #include "hook/slot.h"
+#include "hook/variables.h"
 #include "hook/watch.h"
 #include "record/definitions.h"
 #include "record/filter.h"

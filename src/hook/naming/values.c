@@ -16,6 +16,7 @@
  *   X              omitted values */
 #include "hook/naming/label.h"
 #include "hook/slot.h"
+#include "hook/variables.h"
 #include "record/thread.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
+#include "hook/variables.h"
 #include "hook/waits/waits.h"
 #include "record/definitions.h"
 #include "record/stack.h"
