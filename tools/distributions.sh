@@ -57,7 +57,7 @@ find_pythons() {
 	local apt="-o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
 		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
 	local python found=
-	apt-get $apt -qq update >/dev/null 2>&1 || true
+	apt-get $apt -qq update >/dev/null 2>&1 || pythons= # nothing is known of the mirror; old lists do not count
 	for python in $pythons; do
 		if [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]; then
 			found="${found:+$found }$python"

@@ -58,7 +58,7 @@ def licences(before, tree, to):
 
 def build(python, work):
     """A wheel in dist/ for an interpreter."""
-    raw, repaired, before, inside = (os.path.join(work, name) for name in ("raw", "repaired", "inside", "before"))
+    raw, repaired, before, inside = (os.path.join(work, name) for name in ("raw", "repaired", "before", "inside"))
     run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", raw, ROOT)
     (wheel,) = glob.glob(raw + "/*.whl")
     exclude = [word for name in EXCLUDED for word in ("--exclude", name)]
@@ -96,7 +96,7 @@ def check(python, wheel, work):
     spartito("run", "-q", "--sample", "--sample-native", "-o", "samples", "--", mine, program)
     if "2,000" not in spartito("report", "flat", "e"):
         sys.exit(f"{wheel}: the calls of a program are not those that it made")
-    formats = [name for name in spartito("doctor", "--formats").split() if name != "lprof"]
+    formats = spartito("doctor", "--formats").split()
     for name in formats:
         spartito("convert", "e", "--to", name, "-o", f"out.{name}")
     spartito("finalize", "e")

@@ -5,26 +5,6 @@
 
 #include "hook/frames.h"
 
-/* Returns the argument i (0 is a method's self), borrowed; NULL if it does not exist or is unbound. */
-static inline PyObject *sp_frame_argument(sp_frame *f, int i)
-{
-	if (sp_frame_code(f)->co_argcount <= i)
-		return NULL;
-#if PY_VERSION_HEX < 0x030B0000
-	return f->f_localsplus[i];
-#elif PY_VERSION_HEX < 0x030E0000
-	return f->localsplus[i];
-#else
-	return PyStackRef_IsNull(f->localsplus[i]) ? NULL : PyStackRef_AsPyObjectBorrow(f->localsplus[i]);
-#endif
-}
-
-/* Returns a variable's value, taken out of its cell if it is in one; borrowed. */
-static inline PyObject *sp_cell_value(PyObject *o)
-{
-	return o && PyCell_Check(o) ? PyCell_GET(o) : o;
-}
-
 #if PY_VERSION_HEX >= 0x030E0000
 #define SP_FRAME_LOCAL(f, i)                                                                                           \
 	(PyStackRef_IsNull((f)->localsplus[i]) ? NULL : PyStackRef_AsPyObjectBorrow((f)->localsplus[i]))
@@ -36,6 +16,24 @@ static inline PyObject *sp_cell_value(PyObject *o)
 #define SP_FRAME_LOCAL(f, i) ((f)->localsplus[i])
 #define SP_FRAME_FUNCTION(f) ((PyObject *)(f)->f_func)
 #endif
+
+/* Returns the argument i (0 is a method's self), borrowed; NULL if it does not exist or is unbound. */
+static inline PyObject *sp_frame_argument(sp_frame *f, int i)
+{
+	if (sp_frame_code(f)->co_argcount <= i)
+		return NULL;
+#if PY_VERSION_HEX < 0x030B0000
+	return f->f_localsplus[i];
+#else
+	return SP_FRAME_LOCAL(f, i);
+#endif
+}
+
+/* Returns a variable's value, taken out of its cell if it is in one; borrowed. */
+static inline PyObject *sp_cell_value(PyObject *o)
+{
+	return o && PyCell_Check(o) ? PyCell_GET(o) : o;
+}
 
 /* Returns the variable `self`: an argument, a local variable or one of an enclosing function; borrowed. NULL if it
  * does not exist or is unbound. Runs no code of the program. */
