@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Pythons of this machine that Spartito works with: one for each version from 3.9 on."""
+"""The Pythons of this machine that Spartito works with: one for each version from 3.9 on, and 3.14t: 3.14 without the GIL, as
+tools/free_threaded.sh builds it."""
 
 import glob
 import os
@@ -7,20 +8,25 @@ import re
 import subprocess
 import sys
 
-VERSIONS = tuple(f"3.{n}" for n in range(9, 16))
+VERSIONS = (*(f"3.{n}" for n in range(9, 16)), "3.14t")
 # what an interpreter must have to build an extension module into a new virtual environment
 QUESTION = """
 import importlib.util, os, sys, sysconfig
-ok = (sys.implementation.name == 'cpython' and not sysconfig.get_config_var('Py_GIL_DISABLED')
+ok = (sys.implementation.name == 'cpython'
       and os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h'))
       and importlib.util.find_spec('venv') and importlib.util.find_spec('ensurepip'))
-print('%d.%d' % sys.version_info[:2] if ok else 'no')
+t = 't' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''
+print('%d.%d%s' % (*sys.version_info[:2], t) if ok else 'no')
 """
 
 
 def candidates():
     root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     yield from sorted(glob.glob(os.path.join(glob.escape(root), "versions", "*", "bin", "python")))
+    cache = os.environ.get("SPARTITO_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "spartito"
+    )
+    yield from sorted(glob.glob(os.path.join(glob.escape(cache), "pythons", "*", "bin", "python3.[0-9][0-9]t")))
     for directory in os.get_exec_path():
         if os.path.join(root, "shims") == directory:
             continue
@@ -40,7 +46,7 @@ def find():
         version = p.stdout.strip()
         if p.returncode == 0 and version in VERSIONS:
             found.setdefault(version, path)
-    return dict(sorted(found.items(), key=lambda item: int(item[0].split(".")[1])))
+    return dict(sorted(found.items(), key=lambda item: (int(item[0].split(".")[1].rstrip("t")), item[0])))
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Process:
     def close(self) -> None:
         """Closes the process. All other methods raise ValueError afterwards."""
 
-def offsets(version: int, /) -> dict[str, int | None]:
+def offsets(version: int, without_gil: bool = ..., /) -> dict[str, int | None]:
     """Offsets of the struct fields of a version of CPython, such as 0x030b for 3.11; empty: the version is not known."""
 def check() -> str | None:
     """A sentence about why other processes cannot be sampled on this machine, with the remedy; None: they can be."""

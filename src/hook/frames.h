@@ -34,8 +34,8 @@
 #if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x03100000
 #error "Spartito knows CPython 3.9 to 3.15; docs/extending.md says what a new version needs"
 #endif
-#ifdef Py_GIL_DISABLED
-#error "Spartito does not work with the free-threaded build of Python"
+#if defined Py_GIL_DISABLED && (PY_VERSION_HEX < 0x030E0000 || PY_VERSION_HEX >= 0x030F0000)
+#error "Of the builds without the GIL, Spartito knows that of CPython 3.14 only"
 #endif
 
 #if PY_VERSION_HEX < 0x030B0000

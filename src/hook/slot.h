@@ -23,8 +23,18 @@ enum {
 };
 #define SP_SLOT_MASK UINT64_C(0xffffff0f)
 
-extern uint64_t sp_slot_ok;      /* (slot & SP_SLOT_MASK) of a region without special cases */
-extern Py_ssize_t sp_slot_index; /* of the slot in the code objects' extra data */
+/* Without the GIL other threads may be writing these words. The interpreter stores a code object's new extra data with
+ * release order, and frees the old data when no thread can be reading it. */
+#ifdef Py_GIL_DISABLED
+#define SP_SHARED_WORD _Atomic
+#define SP_SHARED(x)   __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#else
+#define SP_SHARED_WORD
+#define SP_SHARED(x) (x)
+#endif
+
+extern SP_SHARED_WORD uint64_t sp_slot_ok; /* (slot & SP_SLOT_MASK) of a region without special cases */
+extern Py_ssize_t sp_slot_index;           /* of the slot in the code objects' extra data */
 
 /* Returns the slot of a code object; 0 if it is not set yet. */
 static inline uint64_t sp_slot_of(const PyCodeObject *code)
@@ -32,8 +42,8 @@ static inline uint64_t sp_slot_of(const PyCodeObject *code)
 	const struct {
 		Py_ssize_t n;
 		void *extra[];
-	} *e = code->co_extra;
-	return SP_LIKELY(e && e->n > sp_slot_index) ? (uint64_t)e->extra[sp_slot_index] : 0;
+	} *e = SP_SHARED(code->co_extra);
+	return SP_LIKELY(e && e->n > sp_slot_index) ? (uint64_t)SP_SHARED(e->extra[sp_slot_index]) : 0;
 }
 
 /* Decided and excluded: neither the function nor the C functions that it calls are recorded. */

@@ -81,6 +81,30 @@ int sp_tool_take(PyObject *m, struct sp_tool *tool)
 	return -1;
 }
 
+/* Returns the tool's object for an event, a new reference; NULL with an exception. It is the same at each start and
+ * lives as long as the interpreter: without the GIL a thread may still be in its call when the tool is freed. */
+static PyObject *callback_of(const struct sp_tool *tool, PyObject *type, const char *event, vectorcallfunc function,
+                             PyObject *disable)
+{
+	PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get()); /* borrowed */
+	PyObject *key = kept ? PyUnicode_FromFormat("%s %s", tool->name, event) : NULL;
+	PyObject *c = key ? Py_XNewRef(PyDict_GetItemWithError(kept, key)) : NULL;
+	if (!c && key && !PyErr_Occurred()) {
+		struct sp_callback *fresh = PyObject_New(struct sp_callback, (PyTypeObject *)type);
+		if (fresh) {
+			fresh->call = function;
+			fresh->disable = Py_NewRef(disable);
+		}
+		c = (PyObject *)fresh;
+		if (c && PyDict_SetItem(kept, key, c))
+			Py_CLEAR(c);
+	}
+	if (!c && !PyErr_Occurred())
+		PyErr_SetString(PyExc_RuntimeError, "this interpreter has no dictionary");
+	Py_XDECREF(key);
+	return c;
+}
+
 int sp_tool_register(PyObject *m, const struct sp_tool *tool, PyObject *type, const char *event,
                      vectorcallfunc function, unsigned long *set)
 {
@@ -88,12 +112,8 @@ int sp_tool_register(PyObject *m, const struct sp_tool *tool, PyObject *type, co
 	PyObject *events = PyObject_GetAttrString(m, "events");
 	PyObject *number = events ? PyObject_GetAttrString(events, event) : NULL;
 	PyObject *disable = PyObject_GetAttrString(m, "DISABLE");
-	struct sp_callback *c = NULL;
-	if (number && disable)
-		c = PyObject_New(struct sp_callback, (PyTypeObject *)type);
+	PyObject *c = number && disable ? callback_of(tool, type, event, function, disable) : NULL;
 	if (c) {
-		c->call = function;
-		c->disable = Py_NewRef(disable);
 		PyObject *old = PyObject_CallMethod(m, "register_callback", "iOO", tool->id, number, c);
 		if (old) {
 			*set |= PyLong_AsUnsignedLong(number);

@@ -16,9 +16,21 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROW(name, type, field) printf(#name " %zu\n", offsetof(type, field))
 #define NONE(name)             puts(#name " -")
+
+/* The number of the first bit of `kind` in the state of a str, which is a bit field. */
+static unsigned kind_bit(void)
+{
+	PyASCIIObject text;
+	uint32_t bits;
+	memset(&text.state, 0, sizeof text.state);
+	text.state.kind = 1;
+	memcpy(&bits, &text.state, sizeof bits);
+	return (unsigned)__builtin_ctz(bits);
+}
 
 static void interpreters(void)
 {
@@ -90,6 +102,11 @@ static void frames(void)
 	NONE(frame_entry);
 #endif
 #endif
+#ifdef Py_GIL_DISABLED
+	ROW(frame_copy, struct _PyInterpreterFrame, tlbc_index);
+#else
+	NONE(frame_copy);
+#endif
 }
 
 static void codes(void)
@@ -112,12 +129,20 @@ static void codes(void)
 #else
 	ROW(code_lines, PyCodeObject, co_linetable);
 #endif
+#ifdef Py_GIL_DISABLED
+	ROW(code_copies, PyCodeObject, co_tlbc);
+#else
+	NONE(code_copies);
+#endif
 }
 
 static void objects(void)
 {
+	ROW(object_type, PyObject, ob_type);
+	ROW(object_size, PyVarObject, ob_size);
 	ROW(text_length, PyASCIIObject, length);
 	ROW(text_state, PyASCIIObject, state);
+	printf("text_kind %u\n", kind_bit());
 	printf("text_ascii %zu\n", sizeof(PyASCIIObject));
 	printf("text_compact %zu\n", sizeof(PyCompactUnicodeObject));
 	ROW(type_name, PyTypeObject, tp_name);

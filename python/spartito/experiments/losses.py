@@ -101,6 +101,14 @@ def _missing(processes: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def _gil(processes: list[dict[str, Any]]) -> list[str]:
+    """Builds of Python without the GIL that ran with it."""
+    those = [p for p in processes if p["meta"].get("gil") == "on"]
+    who = family.process_name(those[0]) if len(those) == 1 else f"{count(len(those))} processes"
+    why = "an extension module that needs it was imported, or PYTHON_GIL=1 was set"
+    return [f"the GIL was on in {who}, so that one thread ran at a time: {why}"] if those else []
+
+
 def _uncounted(processes: list[dict[str, Any]]) -> list[str]:
     """Metrics that could not be counted, each once: all processes of a machine have the same ones."""
     lines: dict[str, None] = {}
@@ -130,6 +138,7 @@ def sentences(info: dict[str, Any]) -> list[str]:
     lines += family.sentences(info, ABRUPT, MAX_LINES)
     lines += _aborted(info)
     lines += _missing(info["processes"])
+    lines += _gil(info["processes"])
     lines += sampled.missing(info)
     lines += _uncounted(info["processes"])
     lines += _not_recorded(info["problems"])

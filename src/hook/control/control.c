@@ -13,6 +13,7 @@
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
 #include "hook/process/heap.h"
+#include "hook/serial.h"
 #include "hook/stacks.h"
 #include "hook/waits/waits.h"
 #include "record/definitions.h"
@@ -53,6 +54,13 @@ const struct sp_hook *const sp_hooks[] = {
 #endif
     NULL,
 };
+
+/* With a t, as its programs are named, without the GIL. */
+#ifdef Py_GIL_DISABLED
+#define VERSION PY_VERSION "t"
+#else
+#define VERSION PY_VERSION
+#endif
 
 /* ---- start ---- */
 
@@ -175,7 +183,7 @@ static void meta(const struct sp_hook *h)
 	sp_names_write_cells(true);
 	meta_machine();
 	sp_define_meta("spartito", SP_VERSION, strlen(SP_VERSION));
-	sp_define_meta("python", PY_VERSION, strlen(PY_VERSION));
+	sp_define_meta("python", VERSION, sizeof VERSION - 1);
 	sp_define_meta("hook", h->name, strlen(h->name));
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
 		const char *id = getenv(jobs[i]);
@@ -294,6 +302,40 @@ static bool watch(bool booting)
 	return true;
 }
 
+/* Without the GIL no thread waits for it. Returns whether the program's user asked for these waits nevertheless. */
+static const char without_gil[] = "time waited for the GIL, because this build of Python has none";
+static bool wants_missing_gil(struct sp_settings *s)
+{
+#ifdef Py_GIL_DISABLED
+	const bool wants = s->gil;
+	s->gil = false;
+	return wants;
+#else
+	s->gil = s->gil || s->waits;
+	return false;
+#endif
+}
+
+/* Takes over the settings and the filter. An event of the measurement before may still be using those that are replaced
+ * here. */
+static int start_process(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
+{
+	SP_SERIAL(sp_serial_names);
+	if (sp_label_start(s)) {
+		sp_filter_free(f);
+		return -1;
+	}
+	sp_world_stop();
+	sp_names_new_generation();
+	const int r = sp_process_start(dir, s, f, how);
+	sp_world_start();
+	if (!r)
+		return 0;
+	errno = -r;
+	PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
+	return -1;
+}
+
 int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start how)
 {
 	char why[512] = "";
@@ -304,7 +346,7 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	const struct sp_hook *h = hook_choose(s);
 	if (!h)
 		return -1;
-	s->gil = s->gil || s->waits;
+	const bool no_gil = wants_missing_gil(s);
 	bool without_io;
 	if (sp_attach(s, how, &without_io))
 		return -1;
@@ -320,17 +362,8 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		sp_filter_free(f);
 		return -1;
 	}
-	if (sp_label_start(s)) {
-		sp_filter_free(f);
+	if (start_process(dir, s, f, how))
 		return -1;
-	}
-	sp_names_new_generation();
-	int r = sp_process_start(dir, s, f, how);
-	if (r) {
-		errno = -r;
-		PyErr_SetFromErrnoWithFilename(PyExc_OSError, dir);
-		return -1;
-	}
 	starter = PyInterpreterState_GetID(PyInterpreterState_Get());
 	sp_stack_still_open = sp_hook_still_open;
 	sp_stack_out_of_date = sp_hook_out_of_date;
@@ -338,6 +371,8 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	sp_hook_end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
+	if (no_gil)
+		sp_define_meta("missing_gil", without_gil, sizeof without_gil - 1);
 	const bool booting = how == SP_RAW_STARTED_EXEC;
 	const bool watched = watch(booting);
 	sp_interpose_start((const void *)PyEval_SaveThread);
@@ -364,7 +399,9 @@ int sp_control_stop(void)
 	sp_waits_stop();
 	sp_collections_stop();
 	sp_hook_used = NULL;
+	sp_world_stop();
 	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	sp_world_start();
 	return 0;
 }
 
@@ -377,8 +414,10 @@ int sp_control_pause(void)
 		sp_hook_thread(NULL); /* handles the preceding pause if another thread ended it */
 	if (sp_process.instrumented)
 		sp_hook_off();
+	sp_world_stop();
 	sp_lines_pause();
 	sp_process_pause();
+	sp_world_start();
 	return 0;
 }
 
@@ -389,7 +428,9 @@ int sp_control_resume(void)
 		return 0;
 	if (sp_process.instrumented && sp_hook_on())
 		return -1;
+	sp_world_stop();
 	sp_process_resume();
+	sp_world_start();
 	sp_hook_thread(NULL);
 	return 0;
 }
@@ -417,6 +458,7 @@ int sp_control_label(const char *words)
 	sp_process_forked();
 	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return 0;
+	SP_SERIAL(sp_serial_names);
 	if (sp_label_change(words))
 		return -1;
 	sp_names_new_generation();
@@ -428,6 +470,7 @@ void sp_control_annotate(bool on)
 	sp_process_forked();
 	if (!sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return;
+	SP_SERIAL(sp_serial_names);
 	sp_process.settings.annotate = on;
 	sp_names_new_generation();
 }
@@ -448,7 +491,10 @@ int sp_control_filter(const char *items)
 		free(s.filter);
 		return -1;
 	}
+	SP_SERIAL(sp_serial_names);
+	sp_world_stop();
 	sp_process_filter(f, s.filter);
+	sp_world_start();
 	sp_names_new_generation();
 	return 0;
 }

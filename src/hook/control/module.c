@@ -8,6 +8,7 @@
 #include "hook/naming.h"
 #include "hook/public_docs.h"
 #include "hook/region.h"
+#include "hook/serial.h"
 #include "hook/stacks.h"
 #include "hook/text.h"
 #include "record/adapter.h"
@@ -26,6 +27,7 @@
 static PyObject *boot(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
+	SP_SERIAL(sp_serial_control);
 	return PyBool_FromLong(sp_control_boot());
 }
 
@@ -52,6 +54,7 @@ static int settings_from_mapping(struct sp_settings *s, PyObject *mapping)
 static PyObject *start(PyObject *self, PyObject *args)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_control);
 	PyObject *mapping, *path = NULL;
 	struct sp_settings s;
 	if (!PyArg_ParseTuple(args, "O&O", PyUnicode_FSConverter, &path, &mapping))
@@ -72,6 +75,7 @@ static PyObject *start(PyObject *self, PyObject *args)
 	static PyObject *do_##name(PyObject *self, PyObject *none)                                                     \
 	{                                                                                                              \
 		(void)self, (void)none;                                                                                \
+		SP_SERIAL(sp_serial_control);                                                                          \
 		if (sp_control_##name())                                                                               \
 			return NULL;                                                                                   \
 		Py_RETURN_NONE;                                                                                        \
@@ -94,6 +98,7 @@ static PyObject *active(PyObject *self, PyObject *none)
 static PyObject *experiment(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
+	SP_SERIAL(sp_serial_control);
 	if (!running())
 		Py_RETURN_NONE;
 	return PyUnicode_DecodeFSDefault(sp_process.dir);
@@ -102,6 +107,7 @@ static PyObject *experiment(PyObject *self, PyObject *none)
 static PyObject *instrument(PyObject *self, PyObject *on)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_control);
 	int want = PyObject_IsTrue(on), changed = want < 0 ? -1 : sp_control_instrument(want);
 	return changed < 0 ? NULL : PyBool_FromLong(changed);
 }
@@ -134,6 +140,7 @@ static PyObject *thread_functions(PyObject *self, PyObject *on)
 static PyObject *filter(PyObject *self, PyObject *args)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_control);
 	const char *items;
 	if (!PyArg_ParseTuple(args, "s", &items) || sp_control_filter(items))
 		return NULL;
@@ -143,6 +150,7 @@ static PyObject *filter(PyObject *self, PyObject *args)
 static PyObject *label(PyObject *self, PyObject *args)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_control);
 	const char *words;
 	if (!PyArg_ParseTuple(args, "s", &words) || sp_control_label(words))
 		return NULL;
@@ -152,6 +160,7 @@ static PyObject *label(PyObject *self, PyObject *args)
 static PyObject *annotate(PyObject *self, PyObject *on)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_control);
 	const int want = PyObject_IsTrue(on);
 	if (want < 0)
 		return NULL;
@@ -162,6 +171,7 @@ static PyObject *annotate(PyObject *self, PyObject *on)
 static PyObject *cells(PyObject *self, PyObject *numbers)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_names);
 	if (numbers != Py_None && !PyDict_CheckExact(numbers)) {
 		PyErr_SetString(PyExc_TypeError, "cells() takes a dict, or None");
 		return NULL;
@@ -199,6 +209,7 @@ static char *names_of(PyObject *sequence)
 static PyObject *leave_out(PyObject *self, PyObject *args)
 {
 	(void)self;
+	SP_SERIAL(sp_serial_control);
 	PyObject *threads, *packages;
 	if (!PyArg_ParseTuple(args, "OO", &threads, &packages))
 		return NULL;
@@ -239,6 +250,7 @@ static PyObject *hooks(PyObject *self, PyObject *none)
 static PyObject *settings(PyObject *self, PyObject *none)
 {
 	(void)self, (void)none;
+	SP_SERIAL(sp_serial_control);
 	PyObject *list = PyList_New(0);
 	for (const struct sp_setting *row = sp_setting_table; list && running() && row->name; row++) {
 		char *text = sp_settings_text(&sp_process.settings, row);
@@ -536,6 +548,9 @@ static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, module_exec},
 #if PY_VERSION_HEX >= 0x030C0000
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},
 };

@@ -2,6 +2,7 @@
 /* The call path of a thread whose functions are not recorded, from the interpreter's frames. */
 #include "record/events/walk.h"
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "record/process.h"
@@ -55,13 +56,14 @@ static uint64_t region_of(sp_frame *f, bool gil, uint64_t *unnamed)
 	if (SP_LIKELY((slot & SP_SLOT_MASK) == sp_slot_ok))
 		return slot >> SP_SLOT_ID;
 	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) != sp_slot_ok) {
-		if (!gil) {
+		if (!gil || !SP_SERIAL_TRY(sp_serial_names)) {
 			++*unnamed;
 			return 0;
 		}
 		SP_SAVE_EXCEPTION;
 		slot = sp_names_slot(code, f);
 		SP_RESTORE_EXCEPTION;
+		SP_SERIAL_END(sp_serial_names);
 	}
 	return slot & SP_SLOT_FILTERED ? 0 : slot >> SP_SLOT_ID;
 }

@@ -3,6 +3,7 @@
  * installed here suspends the frames of the previous greenlet and resumes those of the next one. */
 #include "hook/greenlet.h"
 #include "hook/keep.h"
+#include "hook/serial.h"
 #include "hook/task.h"
 #include "record/stack.h"
 #include "record/thread.h"
@@ -30,13 +31,19 @@ static PyObject *on_switch(PyObject *self, PyObject *args)
 
 static PyMethodDef on_switch_def = {"spartito_greenlet_switch", on_switch, METH_VARARGS, NULL};
 
+static void make_tracer(void)
+{
+	SP_SERIAL(sp_serial_names);
+	if (!tracer)
+		tracer = PyCFunction_New(&on_switch_def, NULL);
+}
+
 void sp_greenlet_watch_thread(void)
 {
 	PyObject *modules = PyImport_GetModuleDict();
 	PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet._greenlet") : NULL; /* borrowed */
 	PyObject *settrace = module ? PyObject_GetAttrString(module, "settrace") : NULL;
-	if (!tracer)
-		tracer = PyCFunction_New(&on_switch_def, NULL);
+	make_tracer();
 	if (settrace && tracer) {
 		PyObject *old = PyObject_CallFunctionObjArgs(settrace, tracer, NULL);
 		if (old && old != tracer)

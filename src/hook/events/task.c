@@ -4,6 +4,7 @@
  * only C functions and reads only exact attributes: no code of the program runs. */
 #include "record/events/task.h"
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
@@ -35,6 +36,9 @@ static PyObject *attribute(PyObject *o, const char *name)
 /* Returns false if _asyncio is missing or not loaded yet. */
 static bool asyncio_ready(void)
 {
+	if (SP_SHARED(aio.task))
+		return true;
+	SP_SERIAL(sp_serial_names);
 	if (aio.task)
 		return true;
 	PyObject *modules = PyImport_GetModuleDict();
@@ -49,7 +53,7 @@ static bool asyncio_ready(void)
 	aio.get_name = attribute(task, "get_name");
 	if (aio.running_loop && PyCFunction_Check(aio.running_loop) && aio.get_coro && aio.get_name &&
 	    (aio.current_task ? PyCFunction_Check(aio.current_task) : aio.current && PyDict_CheckExact(aio.current))) {
-		aio.task = task;
+		__atomic_store_n(&aio.task, task, __ATOMIC_RELEASE);
 		return true;
 	}
 	Py_XDECREF(task);

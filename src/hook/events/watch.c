@@ -3,6 +3,7 @@
  * greenlet is loaded, tasks, work for pools. They are found by name once, when their code object is first seen; other
  * functions cost nothing extra. */
 #include "hook/greenlet.h"
+#include "hook/serial.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
 #include "hook/variables.h"
@@ -59,7 +60,8 @@ static const struct watched {
     {"concurrent.futures.thread", "_WorkItem.run", work_taken, true},
 };
 
-/* Thread objects between start() and their first event, and the locations that started them. Under the GIL. */
+/* Thread objects between start() and their first event, and the locations that started them. Under the GIL or
+ * sp_serial_names. */
 enum { STARTING = 64 };
 static struct {
 	const void *thread;
@@ -94,10 +96,22 @@ static void thread_starts(sp_frame *f, PyObject *self)
 	(void)f;
 	if (!sp_self || !self || sp_interpose_threads())
 		return;
+	SP_SERIAL(sp_serial_names);
 	starting[starting_next % STARTING].thread = self;
 	starting[starting_next % STARTING].number = sp_thread_number();
 	sp_thread_created(sp_self, starting[starting_next % STARTING].number, sp_ticks());
 	starting[starting_next++ % STARTING].location = sp_self->loc.id;
+}
+
+static void find_creator(const PyObject *thread)
+{
+	SP_SERIAL(sp_serial_names);
+	for (int i = 0; i < STARTING; i++)
+		if (starting[i].thread == thread && sp_self->loc.creator == SP_RAW_NONE) {
+			sp_self->loc.creator = starting[i].location;
+			sp_self->number = starting[i].number;
+			starting[i].thread = NULL;
+		}
 }
 
 /* Reads the name, an attribute of the instance, from the instance's own dictionary, after checking that the class has
@@ -107,12 +121,7 @@ static void thread_begins(sp_frame *f, PyObject *thread)
 	(void)f;
 	if (!sp_self || !thread)
 		return;
-	for (int i = 0; i < STARTING; i++)
-		if (starting[i].thread == thread && sp_self->loc.creator == SP_RAW_NONE) {
-			sp_self->loc.creator = starting[i].location;
-			sp_self->number = starting[i].number;
-			starting[i].thread = NULL;
-		}
+	find_creator(thread);
 	PyObject *name = sp_plain_attribute(thread, "_name");
 	Py_ssize_t n = 0;
 	const char *p = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8AndSize(name, &n) : NULL;

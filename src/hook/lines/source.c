@@ -186,8 +186,9 @@ out:
 
 void sp_source_keep(const PyCodeObject *code, const char *file)
 {
-	static char last[MAX_NAME + 1]; /* under the GIL; most consecutive functions are in the same file */
-	static uint64_t of; /* the measurement of `last`: a later one's directory may be at the same address */
+	static char
+	    last[MAX_NAME + 1]; /* under the GIL or sp_serial_names; most consecutive functions are in the same file */
+	static uint64_t of;     /* the measurement of `last`: a later one's directory may be at the same address */
 	char name[MAX_NAME + 1], *dir = NULL;
 	if (!sp_process.settings.source || !sp_process.dir || !name_of_path(file, name) ||
 	    (of == sp_slot_ok && !strcmp(name, last)) || asprintf(&dir, "%s/source", sp_process.dir) < 0)

@@ -4,6 +4,7 @@
 #include "base/notebook.h"
 #include "hook/naming.h"
 #include "hook/naming/names.h"
+#include "hook/serial.h"
 #include "record/definitions.h"
 #include "record/heap/recorder.h"
 #include "record/process.h"
@@ -35,6 +36,7 @@ void sp_names_write_cells(bool first)
 	static PyObject *written; /* owned; the files that this measurement has records for, and their numbers */
 	PyObject *file, *number;
 	Py_ssize_t at = 0;
+	SP_SERIAL(sp_serial_names);
 	if (!cells || !sp_process.settings.sampler)
 		return;
 	if (first || !written)
@@ -118,6 +120,7 @@ static long number_elsewhere(PyCodeObject *code, const char *name)
 
 long sp_cells_number(PyCodeObject *code)
 {
+	SP_SERIAL(sp_serial_names);
 	/* a subclass of str could have a __hash__ of the program */
 	const bool is = cells && PyUnicode_CheckExact(code->co_filename);
 	PyObject *number = is ? PyDict_GetItemWithError(cells, code->co_filename) : NULL; /* borrowed */

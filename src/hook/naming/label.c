@@ -124,7 +124,7 @@ struct function {
 static struct function **functions; /* owned; under the lock */
 static uint32_t n_functions;
 static unsigned reading; /* number of calls whose values are being read: a new measurement may begin meanwhile, which
-                            frees everything */
+                            frees everything; under the lock */
 
 /* Guards all tables, because each interpreter may have its own GIL. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -403,15 +403,15 @@ uint64_t sp_label_slot(uint64_t slot, sp_frame *f)
 		const struct running *r = find_running(f);
 		region = r->frame == f && r->function == function ? r->region : 0;
 	}
+	reading += known && !region;
 	pthread_mutex_unlock(&lock);
 	if (!known)
 		return slot;
 	if (!region) {
 		/* this may run code of the program, for the types of --label-repr */
-		__atomic_add_fetch(&reading, 1, __ATOMIC_RELAXED);
 		sp_values_of(&v, &known->arguments, f);
-		__atomic_sub_fetch(&reading, 1, __ATOMIC_RELAXED);
 		pthread_mutex_lock(&lock);
+		reading--;
 		if (knows(function) && functions[function] == known) {
 			region = region_for(function, known, &v, f);
 			if (generator)
@@ -428,7 +428,7 @@ static void forget(void)
 {
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < n_functions; i++)
-		if (functions[i] && !__atomic_load_n(&reading, __ATOMIC_RELAXED)) {
+		if (functions[i] && !reading) {
 			sp_arguments_free(&functions[i]->arguments);
 			free(functions[i]);
 		}

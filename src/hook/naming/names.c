@@ -8,6 +8,7 @@
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
 #include "hook/naming/label.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/variables.h"
 #include "hook/watch.h"
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-uint64_t sp_slot_ok = SP_SLOT_REGION;
+SP_SHARED_WORD uint64_t sp_slot_ok = SP_SLOT_REGION;
 Py_ssize_t sp_slot_index = -1;
 
 static char *start_dir; /* owned; relative file names are relative to it, even after chdir */
@@ -59,6 +60,12 @@ static bool interpreter_is_known(int64_t id, bool add)
 	return known;
 }
 
+static void forked(void)
+{
+	sp_names_c_forked();
+	sp_serial_forked();
+}
+
 int sp_names_init(void)
 {
 	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
@@ -76,7 +83,7 @@ int sp_names_init(void)
 		return -1;
 	}
 	if (sp_slot_index < 0)
-		pthread_atfork(NULL, NULL, sp_names_c_forked);
+		pthread_atfork(NULL, NULL, forked);
 	sp_slot_index = i;
 	interpreter_is_known(id, true);
 	return 0;
@@ -84,7 +91,7 @@ int sp_names_init(void)
 
 void sp_names_new_generation(void)
 {
-	static uint64_t generation;
+	static uint64_t generation; /* under sp_serial_control */
 	generation = (generation + 1) & 0xffffff;
 	sp_slot_ok = generation << SP_SLOT_GENERATION | SP_SLOT_REGION;
 }
@@ -135,6 +142,12 @@ static char *copy_of(struct sp_python_text t)
 	return s;
 }
 
+/* Whether the slot is decided in this measurement. */
+static bool is_decided(uint64_t slot)
+{
+	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+}
+
 /* ---- qualified names ---- */
 
 static struct name name_of(PyObject *o)
@@ -164,17 +177,14 @@ static void hint_children(PyCodeObject *code, const char *qualname)
 
 /* Before 3.11 a code object knows only its own name. The enclosing code ran earlier, because it made the function; at
  * that time its qualified name was stored in the slots of the code objects among its constants. */
-static bool is_decided(uint64_t slot)
-{
-	return (slot & 3) == SP_SLOT_HINT || (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
-}
 
 static void hint_children(PyCodeObject *code, const char *qualname)
 {
 	bool module = !strcmp(qualname, "<module>"), function = code->co_flags & CO_OPTIMIZED;
 	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
 		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
-		if (!PyCode_Check(k) || is_decided(sp_slot_of((PyCodeObject *)k)))
+		const uint64_t slot = PyCode_Check(k) ? sp_slot_of((PyCodeObject *)k) : 0;
+		if (!PyCode_Check(k) || (slot & 3) == SP_SLOT_HINT || is_decided(slot))
 			continue;
 		struct sp_python_text name = sp_python_text(((PyCodeObject *)k)->co_name, "?");
 		const char *before = module ? "" : qualname, *between = module ? "" : function ? ".<locals>." : ".";
@@ -443,10 +453,23 @@ static void decide_children(PyCodeObject *code, const char *module, const char *
 	}
 }
 
+/* Says once in a measurement that the GIL is on: an import may switch it on, after which new functions run. */
+static void look_at_gil(void)
+{
+#ifdef Py_GIL_DISABLED
+	static uint64_t of; /* the measurement in which it was said */
+	if (of == sp_slot_ok || !sp_gil_is_on())
+		return;
+	of = sp_slot_ok;
+	sp_define_meta("gil", "on", 2);
+#endif
+}
+
 /* Decides and stores a slot. Takes over the strings, which may be NULL. */
 static uint64_t decide(PyCodeObject *code, char *module, struct name name, char *file, sp_frame *f)
 {
 	uint64_t slot = 0;
+	look_at_gil();
 	if (module && file && name.p) {
 		slot = slot_new(code, module, name, file, f);
 		hint_children(code, name.p);
@@ -460,11 +483,11 @@ static uint64_t decide(PyCodeObject *code, char *module, struct name name, char 
 	return slot;
 }
 
-uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
+static uint64_t decide_here(PyCodeObject *code, sp_frame *f)
 {
 	uint64_t slot = sp_slot_of(code);
-	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok)
-		return slot;
+	if (is_decided(slot))
+		return slot; /* another thread did it meanwhile */
 	if (sp_cells_number(code) < 0)
 		return set_slot(code, sp_slot_ok | SP_SLOT_FILTERED);
 	struct sp_python_text module = module_of(f);
@@ -474,12 +497,22 @@ uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 	return decide(code, m, name, file, f);
 }
 
+uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
+{
+	const uint64_t slot = sp_slot_of(code);
+	if (is_decided(slot))
+		return slot;
+	SP_SERIAL(sp_serial_names);
+	return decide_here(code, f);
+}
+
 uint64_t sp_names_decide(PyCodeObject *code, PyObject *module, PyObject *qualname)
 {
 	struct sp_python_text text = sp_python_text(module, "unknown");
 	char *file = sp_names_file(code), *m = module_in(text, file);
 	struct name name = name_of(qualname);
 	Py_XDECREF(text.owner);
+	SP_SERIAL(sp_serial_names);
 	return decide(code, m, name, file, NULL);
 }
 

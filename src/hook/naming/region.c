@@ -220,7 +220,11 @@ static PyObject *call_user(const char *function, PyObject *argument, PyObject *a
 static PyObject *region_new(PyTypeObject *type, PyObject *name, PyObject *place)
 {
 	struct region **same = &made_before[(uintptr_t)name / 16 % (sizeof made_before / sizeof *made_before)];
-	bool cached = is_first(type) && !place;
+#ifdef Py_GIL_DISABLED
+	const bool cached = false; /* threads would share the objects */
+#else
+	const bool cached = is_first(type) && !place;
+#endif
 	if (name && cached && *same && (*same)->name == name) {
 		Py_INCREF(*same);
 		return (PyObject *)*same;

@@ -86,6 +86,12 @@ static bool is_asked_for(PyTypeObject *type)
 
 /* ---- packing ---- */
 
+/* Without the GIL other threads may change a container while it is read. */
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_BEGIN_CRITICAL_SECTION(o) {
+#define Py_END_CRITICAL_SECTION()    }
+#endif
+
 static bool put(struct sp_values *v, const void *p, size_t n)
 {
 	if (v->cut || v->n + n > sizeof v->bytes - RESERVE) {
@@ -325,7 +331,7 @@ static void put_string(struct sp_values *v, PyObject *o)
 	               (size_t)PyUnicode_KIND(o));
 }
 
-static void put_container(struct sp_values *v, PyObject *o, int depth)
+static void put_other(struct sp_values *v, PyObject *o, int depth)
 {
 	if (PyTuple_CheckExact(o))
 		put_sequence(v, '(', o, depth);
@@ -335,6 +341,8 @@ static void put_container(struct sp_values *v, PyObject *o, int depth)
 		put_dict(v, o, depth);
 	else if (PyAnySet_CheckExact(o))
 		put_set(v, o, depth);
+	else if (PyByteArray_CheckExact(o))
+		put_characters(v, 'a', PyByteArray_AS_STRING(o), (size_t)PyByteArray_GET_SIZE(o), 1);
 	else if (PyRange_Check(o))
 		put_range(v, o, depth);
 	else if (PySlice_Check(o))
@@ -361,10 +369,10 @@ static void put_value(struct sp_values *v, PyObject *o, int depth)
 		put_tagged(v, 'c', &((PyComplexObject *)o)->cval, 2 * sizeof(double));
 	} else if (PyBytes_CheckExact(o)) {
 		put_characters(v, 'b', PyBytes_AS_STRING(o), (size_t)PyBytes_GET_SIZE(o), 1);
-	} else if (PyByteArray_CheckExact(o)) {
-		put_characters(v, 'a', PyByteArray_AS_STRING(o), (size_t)PyByteArray_GET_SIZE(o), 1);
 	} else {
-		put_container(v, o, depth);
+		Py_BEGIN_CRITICAL_SECTION(o);
+		put_other(v, o, depth);
+		Py_END_CRITICAL_SECTION();
 	}
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/dynamic.h"
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "record/definitions.h"
@@ -217,14 +218,16 @@ static void line_of(const struct sp_heap_where *w, unsigned kind, struct sp_heap
 	sp_frame *f = (sp_frame *)(uintptr_t)w->frame, *own = (sp_frame *)(uintptr_t)w->own_frame;
 	bool gil;
 	sp_hook_own_state(&gil);
-	const bool may_name = gil && !may_hold_lock(kind);
+	const bool may_name = gil && !may_hold_lock(kind) && SP_SERIAL_TRY(sp_serial_names);
 	const uint64_t slot = may_name ? slot_named(f) : sp_slot_of(sp_frame_code(f));
 	line->region = slot & SP_SLOT_FILTERED ? 0 : region_in(slot);
+	if (line->region && !own && may_name && slot & SP_SLOT_LIBRARY)
+		own = own_caller_named(f);
+	if (may_name)
+		SP_SERIAL_END(sp_serial_names);
 	if (!line->region)
 		return;
 	line->line = line_in(f);
-	if (!own && may_name && slot & SP_SLOT_LIBRARY)
-		own = own_caller_named(f);
 	if (own) {
 		line->own_region = region_in(sp_slot_of(sp_frame_code(own)));
 		line->own_line = line_in(own);

@@ -2,6 +2,7 @@
 /* Waits of the C library: the library with the wrappers, and Python's current position during a wait. */
 #include "hook/naming.h"
 #include "hook/naming/names.h"
+#include "hook/serial.h"
 #include "hook/stacks.h"
 #include "hook/waits/waits.h"
 #include "record/definitions.h"
@@ -25,8 +26,11 @@ static void where(struct sp_clib_where *w)
 static uint32_t line_of(const struct sp_clib_where *w, uint32_t *line)
 {
 	PyCodeObject *code = (PyCodeObject *)(uintptr_t)w->code;
-	if (w->gil)
-		return sp_waits_line(code, w->at, line);
+	if (w->gil && SP_SERIAL_TRY(sp_serial_names)) {
+		const uint32_t named = sp_waits_line(code, w->at, line);
+		SP_SERIAL_END(sp_serial_names);
+		return named;
+	}
 	const int number = PyUnicode_IS_COMPACT_ASCII(code->co_filename) ? PyCode_Addr2Line(code, w->at) : 0;
 	char *file = number > 0 ? sp_names_file_of(PyUnicode_DATA(code->co_filename)) : NULL;
 	const uint32_t id = file ? sp_define_name(SP_RAW_DEF_STRING, file, strlen(file)) : 0;

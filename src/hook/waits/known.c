@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Information about locks and other objects that threads wait for, by their addresses. */
 #include "base/addresses.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
@@ -52,6 +53,7 @@ SP_COLD static struct slot *add(const void *o)
 /* Called when the object is freed. */
 void sp_known_forget(const void *o)
 {
+	SP_SERIAL(sp_serial_waits);
 	struct slot *s = find(o);
 	if (!s)
 		return;
@@ -83,6 +85,7 @@ struct sp_asker {
 
 struct sp_asker *sp_known_ask(const void *o)
 {
+	SP_SERIAL(sp_serial_waits);
 	struct slot *s = find(o);
 	struct sp_asker *a = s ? malloc(sizeof *a) : NULL;
 	if (a) {
@@ -103,6 +106,7 @@ SP_COLD static void answer(struct slot *s)
 
 bool sp_known_answered(const void *o, struct sp_asker *a, uint32_t *holder, uint64_t *node)
 {
+	SP_SERIAL(sp_serial_waits);
 	struct slot *s = find(o);
 	struct sp_asker **p = s ? &s->askers : NULL;
 	while (p && *p && *p != a)
@@ -120,6 +124,7 @@ bool sp_known_answered(const void *o, struct sp_asker *a, uint32_t *holder, uint
 
 SP_WAITS_TOGETHER void sp_known_acquired(struct sp_thread *t, const void *o)
 {
+	SP_SERIAL(sp_serial_waits);
 	struct slot *s = find(o);
 	if (SP_UNLIKELY(!s) && !(s = add(o)))
 		return;
@@ -137,6 +142,7 @@ SP_WAITS_TOGETHER void sp_known_acquired(struct sp_thread *t, const void *o)
 
 SP_WAITS_TOGETHER void sp_known_released(const void *o)
 {
+	SP_SERIAL(sp_serial_waits);
 	struct slot *s = find(o);
 	if (SP_UNLIKELY(!s))
 		return;
@@ -154,6 +160,7 @@ void sp_known_made(const void *o)
 	struct sp_waits_site p;
 	if (!o || !t || !sp_waits_at_home())
 		return;
+	SP_SERIAL(sp_serial_waits);
 	sp_known_forget(o); /* an earlier object at this address, whose end was not reported */
 	struct slot *s = add(o);
 	if (!s)
@@ -246,6 +253,7 @@ SP_COLD static struct sp_raw_object *object_new(PyObject *o, unsigned kind, cons
 
 SP_WAITS_TOGETHER struct sp_raw_object *sp_waits_object(PyObject *o, unsigned kind, const char *type)
 {
+	SP_SERIAL(sp_serial_waits);
 	const struct slot *s = find(o);
 	if (SP_LIKELY(s && s->object))
 		return s->object;
@@ -285,6 +293,7 @@ static void in_child(void)
 /* Forgets everything that was known of objects before. */
 bool sp_known_begin(void)
 {
+	SP_SERIAL(sp_serial_waits);
 	static bool handlers;
 	if (!slots.slots)
 		sp_addresses_resize(&slots, sizeof(struct slot), 1024);
@@ -302,12 +311,14 @@ bool sp_known_begin(void)
 
 void sp_known_end(void)
 {
+	SP_SERIAL(sp_serial_waits);
 	for (size_t i = 0; slots.slots && i <= slots.mask; i++)
 		slot_at(i)->object = NULL;
 }
 
 SP_WAITS_TOGETHER struct sp_raw_object *sp_known_holder(const void *o, uint32_t *holder, uint64_t *node)
 {
+	SP_SERIAL(sp_serial_waits);
 	const struct slot *s = find(o);
 	*holder = s ? s->holder : SP_RAW_NONE;
 	*node = *holder == SP_RAW_NONE ? 0 : s->holder_node;

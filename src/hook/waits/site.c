@@ -2,6 +2,7 @@
 /* The call site of a wait from the program's point of view: functions of threading, queue and similar modules are
  * skipped, and the object whose method the program called is the one that is waited for. */
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/naming/names.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
@@ -79,8 +80,8 @@ struct known {
 	const void *address;
 	unsigned what; /* enum role, or kind */
 };
-static struct known globals_known[CACHED], types_known[CACHED];
-static Py_ssize_t modules_then;
+SP_CACHE struct known globals_known[CACHED], types_known[CACHED];
+SP_CACHE Py_ssize_t modules_then;
 
 static struct known *cached(struct known *all, const void *address)
 {

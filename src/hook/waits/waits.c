@@ -473,7 +473,7 @@ void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
 	m->def = def;
 	m->ours = ours;
 	m->real = def->ml_meth;
-	def->ml_meth = ours;
+	__atomic_store_n(&def->ml_meth, ours, __ATOMIC_RELEASE);
 }
 
 /* If another tool's function is on top of this one, this one stays and passes calls on. */
@@ -481,7 +481,8 @@ void sp_method_give_back(struct sp_method *m)
 {
 	if (!m->def || m->def->ml_meth != m->ours)
 		return;
-	m->def->ml_meth = m->real; /* `real` keeps its value: a call may be using it */
+	__atomic_store_n(&m->def->ml_meth, m->real,
+	                 __ATOMIC_RELEASE); /* `real` keeps its value: a call may be using it */
 	m->def = NULL;
 }
 
@@ -536,6 +537,9 @@ static void missing(void)
 
 void sp_waits_start(void)
 {
+#ifdef Py_GIL_DISABLED
+	sp_waits_parallel = true;
+#endif
 	if (!sp_waits_wanted)
 		return;
 	sp_waits_clib_start();

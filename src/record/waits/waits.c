@@ -43,6 +43,7 @@ struct sp_waits {
 };
 
 _Atomic bool sp_waits_wanted;
+bool sp_waits_parallel;
 static bool missing; /* the META record about missing rows is written */
 /* Offsets of the two columns in a node, bytes; 0: no such columns. */
 static _Atomic size_t time_at, count_at;
@@ -196,11 +197,11 @@ struct sp_raw_wait *sp_waits_add(struct sp_thread *t, const struct sp_wait_key *
 }
 
 /* Adds to a count of an object. For the GIL and for objects of the C library several threads count at the same time; a
- * waiter for one of Python's own objects holds the GIL. */
+ * waiter for one of Python's own objects holds the GIL, if there is one. */
 static inline void count_for(const struct sp_raw_object *o, uint64_t *number, uint64_t more)
 {
 	enum { SHARED = 1 << SP_RAW_WAIT_THREAD | 1 << SP_RAW_WAIT_FILE_LOCK };
-	if (SP_LIKELY(o->kind < SP_RAW_WAIT_GIL && !(SHARED >> o->kind & 1)))
+	if (SP_LIKELY(o->kind < SP_RAW_WAIT_GIL && !(SHARED >> o->kind & 1) && !sp_waits_parallel))
 		*number += more;
 	else
 		__atomic_fetch_add(number, more, __ATOMIC_RELAXED);

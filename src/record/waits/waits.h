@@ -32,6 +32,8 @@ struct sp_wait {
 
 /* Whether the settings of the current measurement request waits. Set at its begin, read without a lock. */
 extern _Atomic bool sp_waits_wanted;
+/* Threads may wait for one of Python's own objects at the same time: there is no GIL. */
+extern bool sp_waits_parallel;
 
 /* Defines the metric columns; as sp_adapter_columns(). */
 void sp_waits_columns(void);

@@ -375,11 +375,12 @@ static PyType_Spec process_spec = {
 static PyObject *offsets(PyObject *module, PyObject *args)
 {
 	unsigned version;
+	int without_gil = 0;
 	const char *name;
 	(void)module;
-	if (!PyArg_ParseTuple(args, "I", &version))
+	if (!PyArg_ParseTuple(args, "I|p", &version, &without_gil))
 		return NULL;
-	const struct sp_offsets *row = sp_offsets_of(version);
+	const struct sp_offsets *row = sp_offsets_of(version, without_gil);
 	PyObject *dict = PyDict_New();
 	for (size_t i = 0; dict && row && (name = sp_offsets_name(i)); i++) {
 		uint32_t offset = ((const uint32_t *)row)[i];
@@ -411,6 +412,9 @@ static int execute(PyObject *module)
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)execute},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
     {0, NULL},
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BATCH = 64, TYPE = 8, SIZE = 16 };
+enum { BATCH = 64 };
 /* co_flags */
 enum { GENERATOR = 0x20, COROUTINE = 0x80, ITERABLE_COROUTINE = 0x100, ASYNC_GENERATOR = 0x200 };
 
@@ -39,7 +39,7 @@ static bool reserve(struct sp_codes *c)
 static struct sp_identity identity_of(const struct sp_python *p, const char *bytes)
 {
 	return (struct sp_identity){
-	    .type = sp_u64(bytes, TYPE),
+	    .type = sp_u64(bytes, p->at.object_type),
 	    .filename = sp_u64(bytes, p->at.code_filename),
 	    .name = sp_u64(bytes, p->at.code_name),
 	    .qualname = p->version >= 0x030b ? sp_u64(bytes, p->at.code_qualname) : 0,
@@ -119,7 +119,7 @@ static bool is_internal(struct sp_python *p, uint64_t address, bool constant)
 /* Whether the code contains no traceable instructions: nothing in it belongs to the program. */
 static bool is_untraceable(const struct sp_python *p, const char *bytes)
 {
-	return p->version >= 0x030c && sp_u32(bytes, p->at.code_traceable) >= sp_u64(bytes, SIZE);
+	return p->version >= 0x030c && sp_u32(bytes, p->at.code_traceable) >= sp_u64(bytes, p->at.object_size);
 }
 
 /* Whether it is the code of an internal frame of 3.12, whose `owner` may not be set yet. */
@@ -187,18 +187,39 @@ static bool check(struct sp_python *p, struct batch *b)
 	return true;
 }
 
-static int64_t offset_of(const struct sp_python *p, const struct sp_seen *s)
+/* Without the GIL: finds the address of the first instruction of the copies that n <= BATCH frames run. co_tlbc is a
+ * pointer to an array of pointers, after their number. */
+static bool find_copies(const struct sp_python *p, const struct sp_seen *seen, size_t n, uint64_t begins[BATCH])
+{
+	uint64_t arrays[BATCH];
+	struct iovec to[BATCH], from[BATCH];
+	for (size_t i = 0; i < n; i++) {
+		to[i] = (struct iovec){&arrays[i], 8};
+		from[i] = (struct iovec){(void *)(uintptr_t)(seen[i].code + p->at.code_copies), 8};
+	}
+	if (sp_target_read_many(p->t, to, from, n) != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		to[i] = (struct iovec){&begins[i], 8};
+		from[i] = (struct iovec){(void *)(uintptr_t)(arrays[i] + 8 + UINT64_C(8) * seen[i].copy), 8};
+	}
+	return sp_target_read_many(p->t, to, from, n) == n;
+}
+
+/* begin: the address of the first instruction, since 3.11. */
+static int64_t offset_of(const struct sp_python *p, const struct sp_seen *s, uint64_t begin)
 {
 	if (p->version < 0x030a)
 		return (int32_t)s->instruction;
 	if (p->version < 0x030b)
 		return 2 * (int64_t)(int32_t)s->instruction;
-	return (int64_t)(s->instruction - (s->code + p->at.code_instructions));
+	return (int64_t)(s->instruction - begin);
 }
 
 int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, struct sp_python_frame *out)
 {
 	struct batch b;
+	uint64_t begins[BATCH];
 	b.n = 0;
 	if (!reserve(&p->codes))
 		return -ENOMEM;
@@ -216,11 +237,15 @@ int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, 
 		return -EAGAIN;
 	int made = 0;
 	for (size_t i = 0; i < n; i++) {
+		if (p->without_gil && i % BATCH == 0 &&
+		    !find_copies(p, seen + i, n - i < BATCH ? n - i : BATCH, begins))
+			return -EAGAIN;
+		const uint64_t begin = p->without_gil ? begins[i % BATCH] : seen[i].code + p->at.code_instructions;
 		struct sp_code *c = p->codes.slots[slot_of(&p->codes, seen[i].code)];
 		made |= c->made != 0;
 		out[i] = (struct sp_python_frame){
 		    .code = &c->is,
-		    .line = sp_line_at(c, offset_of(p, &seen[i])),
+		    .line = sp_line_at(c, offset_of(p, &seen[i], begin)),
 		    .frame = seen[i].frame,
 		    .entry = seen[i].entry,
 		};

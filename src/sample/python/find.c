@@ -62,10 +62,12 @@ static int ask(struct sp_python *p, char *why, size_t n)
 	if (!sp_target_read(p->t, p->runtime, words, sizeof words) || memcmp(words, "xdebugpy", 8))
 		return 0;
 	p->version = (unsigned)(words[1] >> 16);
-	const struct sp_offsets *row = sp_offsets_of(p->version);
-	if (words[2] & 1) {
-		snprintf(why, n, "process %d runs the free-threaded build of Python, which Spartito does not know",
-		         (int)p->t->pid);
+	p->without_gil = words[2] & 1;
+	const struct sp_offsets *row = sp_offsets_of(p->version, p->without_gil);
+	if (!row && p->without_gil && p->version <= NEWEST) {
+		snprintf(why, n,
+		         "process %d runs the free-threaded build of Python %u.%u, which Spartito does not know",
+		         (int)p->t->pid, p->version >> 8, p->version & 0xff);
 		return -ENOTSUP;
 	}
 	if (!row || p->version < REPORTING) /* decide() says it */
@@ -140,9 +142,9 @@ static int decide(struct sp_python *p, uint64_t of_symbol, const struct sp_mappi
 	if (!p->version)
 		p->version = version_of_files(m);
 	for (unsigned v = OLDEST; !p->version && v <= NEWEST; v++)
-		if (fits(p, sp_offsets_of(v)))
+		if (fits(p, sp_offsets_of(v, false)))
 			p->version = v;
-	const struct sp_offsets *row = sp_offsets_of(p->version);
+	const struct sp_offsets *row = sp_offsets_of(p->version, p->without_gil);
 	if (!row) {
 		if (p->version)
 			snprintf(why, n, "process %d runs Python %u.%u; " VERSIONS, (int)p->t->pid, p->version >> 8,
@@ -237,12 +239,14 @@ static bool measure_rows(struct sp_python *p)
 	WIDER(p->code_bytes, code_qualname, 8)
 	WIDER(p->code_bytes, code_lines, 8)
 	WIDER(p->code_bytes, code_traceable, 4)
+	WIDER(p->code_bytes, object_size, 8)
 	WIDER(p->frame_bytes, frame_previous, 8)
 	WIDER(p->frame_bytes, frame_code, 8)
 	WIDER(p->frame_bytes, frame_globals, 8)
 	WIDER(p->frame_bytes, frame_instruction, p->version < 0x030b ? 4 : 8)
 	WIDER(p->frame_bytes, frame_owner, 1)
 	WIDER(p->frame_bytes, frame_generator, 8)
+	WIDER(p->frame_bytes, frame_copy, 4)
 	WIDER(p->state_bytes, thread_next, 8)
 	WIDER(p->state_bytes, thread_interpreter, 8)
 	WIDER(p->state_bytes, thread_frame, 8)
@@ -251,7 +255,7 @@ static bool measure_rows(struct sp_python *p)
 #undef WIDER
 	return p->code_bytes <= CODE_BYTES && p->frame_bytes <= FRAME_BYTES && p->state_bytes <= STATE_BYTES &&
 	       p->at.text_state + 4 <= HEAD_BYTES && p->at.text_length + 8 <= HEAD_BYTES &&
-	       p->at.dict_keys + 8 <= HEAD_BYTES;
+	       p->at.object_size + 8 <= HEAD_BYTES && p->at.dict_keys + 8 <= HEAD_BYTES;
 }
 
 /* Finds the current directory, and the one in which a shell started the process. */

@@ -7,8 +7,6 @@
 #include <string.h>
 
 enum {
-	TYPE = 8,              /* ob_type */
-	SIZE = 16,             /* ob_size */
 	MAX_TEXT = 1 << 16,    /* maximum characters of a name */
 	MAX_BYTES = 1 << 24,   /* maximum bytes of a line table */
 	MAX_ENTRIES = 1 << 16, /* maximum entries of a dictionary that are searched */
@@ -87,15 +85,15 @@ static bool text_data(struct sp_python *p, uint64_t at, uint64_t *data, uint64_t
 	char head[HEAD_BYTES];
 	if (!sp_target_read(p->t, at, head, p->at.text_state + 4))
 		return false;
-	uint64_t type = sp_u64(head, TYPE);
+	uint64_t type = sp_u64(head, p->at.object_type);
 	if (type != p->text_type) {
 		if (!has_flag(p, type, IS_TEXT))
 			return false;
 		p->text_type = type;
 	}
-	uint32_t state = sp_u32(head, p->at.text_state);
-	bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
-	*width = state >> 2 & 7;
+	const uint32_t state = sp_u32(head, p->at.text_state) >> p->at.text_kind; /* kind: 3 bits, compact, ascii */
+	bool compact = state >> 3 & 1, ascii = state >> 4 & 1;
+	*width = state & 7;
 	*length = sp_u64(head, p->at.text_length);
 	*data = at + (ascii ? p->at.text_ascii : p->at.text_compact);
 	if (!compact && !sp_target_read(p->t, at + p->at.text_compact, data, sizeof *data))
@@ -119,10 +117,11 @@ const char *sp_object_text(struct sp_python *p, uint64_t at)
 
 unsigned char *sp_object_bytes(struct sp_python *p, uint64_t at, size_t *n)
 {
-	char head[24];
-	if (!sp_target_read(p->t, at, head, sizeof head) || !has_flag(p, sp_u64(head, TYPE), IS_BYTES))
+	char head[HEAD_BYTES];
+	if (!sp_target_read(p->t, at, head, p->at.object_size + 8) ||
+	    !has_flag(p, sp_u64(head, p->at.object_type), IS_BYTES))
 		return NULL;
-	uint64_t size = sp_u64(head, SIZE);
+	uint64_t size = sp_u64(head, p->at.object_size);
 	unsigned char *bytes = size <= MAX_BYTES ? malloc(size + 1) : NULL;
 	if (bytes && size && !sp_target_read(p->t, at + p->at.bytes_data, bytes, size)) {
 		free(bytes);
@@ -211,7 +210,7 @@ const char *sp_object_module(struct sp_python *p, uint64_t globals)
 	uint64_t value;
 	if (!sp_target_read(p->t, globals, head, p->at.dict_keys + 8))
 		return NULL;
-	if (!has_flag(p, sp_u64(head, TYPE), IS_DICT))
+	if (!has_flag(p, sp_u64(head, p->at.object_type), IS_DICT))
 		return unknown;
 	uint64_t keys = sp_u64(head, p->at.dict_keys);
 	if (!sp_target_read(p->t, keys, head, 40) ||

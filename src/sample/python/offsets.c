@@ -9,6 +9,7 @@
 static const struct {
 	unsigned version;
 	struct sp_offsets offsets;
+	bool without_gil;
 } rows[] = {
     {0x0309,
      {
@@ -32,6 +33,7 @@ static const struct {
          .frame_owner = NONE,
          .frame_entry = NONE,
          .frame_generator = 96,
+         .frame_copy = NONE,
          .code_flags = 36,
          .code_first_line = 40,
          .code_filename = 104,
@@ -40,8 +42,12 @@ static const struct {
          .code_lines = 120,
          .code_traceable = NONE,
          .code_instructions = 48,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 48,
          .text_compact = 72,
          .type_name = 24,
@@ -71,6 +77,7 @@ static const struct {
          .frame_owner = NONE,
          .frame_entry = NONE,
          .frame_generator = 88,
+         .frame_copy = NONE,
          .code_flags = 36,
          .code_first_line = 40,
          .code_filename = 104,
@@ -79,8 +86,12 @@ static const struct {
          .code_lines = 120,
          .code_traceable = NONE,
          .code_instructions = 48,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 48,
          .text_compact = 72,
          .type_name = 24,
@@ -110,6 +121,7 @@ static const struct {
          .frame_owner = 69,
          .frame_entry = 68,
          .frame_generator = NONE,
+         .frame_copy = NONE,
          .code_flags = 48,
          .code_first_line = 72,
          .code_filename = 112,
@@ -118,8 +130,12 @@ static const struct {
          .code_lines = 136,
          .code_traceable = 168,
          .code_instructions = 184,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 48,
          .text_compact = 72,
          .type_name = 24,
@@ -149,6 +165,7 @@ static const struct {
          .frame_owner = 70,
          .frame_entry = NONE,
          .frame_generator = NONE,
+         .frame_copy = NONE,
          .code_flags = 48,
          .code_first_line = 68,
          .code_filename = 112,
@@ -157,8 +174,12 @@ static const struct {
          .code_lines = 136,
          .code_traceable = 176,
          .code_instructions = 192,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 40,
          .text_compact = 56,
          .type_name = 24,
@@ -188,6 +209,7 @@ static const struct {
          .frame_owner = 70,
          .frame_entry = NONE,
          .frame_generator = NONE,
+         .frame_copy = NONE,
          .code_flags = 48,
          .code_first_line = 68,
          .code_filename = 112,
@@ -196,8 +218,12 @@ static const struct {
          .code_lines = 136,
          .code_traceable = 184,
          .code_instructions = 200,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 40,
          .text_compact = 56,
          .type_name = 24,
@@ -227,6 +253,7 @@ static const struct {
          .frame_owner = 74,
          .frame_entry = NONE,
          .frame_generator = NONE,
+         .frame_copy = NONE,
          .code_flags = 48,
          .code_first_line = 68,
          .code_filename = 112,
@@ -235,8 +262,12 @@ static const struct {
          .code_lines = 136,
          .code_traceable = 192,
          .code_instructions = 208,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 40,
          .text_compact = 56,
          .type_name = 24,
@@ -266,6 +297,7 @@ static const struct {
          .frame_owner = 74,
          .frame_entry = NONE,
          .frame_generator = NONE,
+         .frame_copy = NONE,
          .code_flags = 48,
          .code_first_line = 68,
          .code_filename = 112,
@@ -274,8 +306,12 @@ static const struct {
          .code_lines = 136,
          .code_traceable = 192,
          .code_instructions = 208,
+         .code_copies = NONE,
+         .object_type = 8,
+         .object_size = 16,
          .text_length = 16,
          .text_state = 32,
+         .text_kind = 2,
          .text_ascii = 40,
          .text_compact = 56,
          .type_name = 24,
@@ -285,10 +321,10 @@ static const struct {
      }},
 };
 
-const struct sp_offsets *sp_offsets_of(unsigned version)
+const struct sp_offsets *sp_offsets_of(unsigned version, bool without_gil)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].version == version)
+		if (rows[i].version == version && rows[i].without_gil == without_gil)
 			return &rows[i].offsets;
 	return NULL;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Offsets of the fields of CPython's structs, in bytes. There is one row for each minor version, because patch releases
- * keep the offsets and all 64-bit machines have the same ones. tests/native/python_offsets.c prints a row from a
- * Python's headers. */
+/* Offsets of the fields of CPython's structs, in bytes. There is one row for each minor version, and one for its build
+ * without the GIL, because patch releases keep the offsets and all 64-bit machines have the same ones.
+ * tests/native/python_offsets.c prints a row from a Python's headers. */
 #ifndef SP_SAMPLE_PYTHON_OFFSETS_H
 #define SP_SAMPLE_PYTHON_OFFSETS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* runtime: _PyRuntime; interpreter: PyInterpreterState; gil: struct _gil_runtime_state, a part of _PyRuntime before
  * 3.12; thread: PyThreadState; cframe: _PyCFrame of 3.11 and 3.12; frame: PyFrameObject, _PyInterpreterFrame since
  * 3.11, instruction: f_lasti, a pointer since 3.11; code: PyCodeObject; text: PyUnicodeObject, ascii and compact:
- * offset of the first character; type, dict, bytes: the objects */
+ * offset of the first character, kind: number of the first bit of `kind` in `state`; object: PyVarObject; type, dict,
+ * bytes: the objects. Without the GIL each thread runs a separate copy of the instructions: copies is the array of them
+ * (co_tlbc), copy the number of the one that the frame runs (tlbc_index) */
 #define SP_OFFSETS(X)                                                                                                  \
 	X(runtime_interpreters)                                                                                        \
 	X(runtime_gil)                                                                                                 \
@@ -33,6 +36,7 @@
 	X(frame_owner)                                                                                                 \
 	X(frame_entry)                                                                                                 \
 	X(frame_generator)                                                                                             \
+	X(frame_copy)                                                                                                  \
 	X(code_flags)                                                                                                  \
 	X(code_first_line)                                                                                             \
 	X(code_filename)                                                                                               \
@@ -41,8 +45,12 @@
 	X(code_lines)                                                                                                  \
 	X(code_traceable)                                                                                              \
 	X(code_instructions)                                                                                           \
+	X(code_copies)                                                                                                 \
+	X(object_type)                                                                                                 \
+	X(object_size)                                                                                                 \
 	X(text_length)                                                                                                 \
 	X(text_state)                                                                                                  \
+	X(text_kind)                                                                                                   \
 	X(text_ascii)                                                                                                  \
 	X(text_compact)                                                                                                \
 	X(type_name)                                                                                                   \
@@ -58,8 +66,8 @@ struct sp_offsets {
 #undef SP_OFFSET_FIELD
 };
 
-/* The row of a version such as 0x030b; NULL: unknown version. */
-const struct sp_offsets *sp_offsets_of(unsigned version);
+/* The row of a version such as 0x030b, or of its build without the GIL; NULL: unknown version. */
+const struct sp_offsets *sp_offsets_of(unsigned version, bool without_gil);
 /* The name of the i-th field; NULL after the last one. */
 const char *sp_offsets_name(size_t i);
 

@@ -46,6 +46,7 @@ struct sp_codes {
 /* A raw frame, before its code is resolved. */
 struct sp_seen {
 	uint64_t frame, code, globals, instruction;
+	uint32_t copy; /* without the GIL: the number of its copy of the instructions */
 	bool entry;
 };
 
@@ -70,6 +71,7 @@ struct sp_task {
 struct sp_python {
 	const struct sp_target *t;
 	unsigned version;
+	bool without_gil; /* the free-threaded build */
 	struct sp_offsets at;
 	size_t code_bytes, frame_bytes, state_bytes; /* sizes of the prefixes that contain all needed fields */
 	uint64_t runtime, runtime_bytes;             /* address and size of _PyRuntime */

@@ -69,7 +69,7 @@ def test_offsets_are_those_of_the_headers(tmp_path):
                     str(ROOT / "tests" / "native" / "python_offsets.c"), "-o", str(exe)], check=True)
     printed = subprocess.run([str(exe)], check=True, capture_output=True, text=True).stdout.split()
     wanted = {name: None if value == "-" else int(value) for name, value in zip(printed[::2], printed[1::2])}
-    assert _sample.offsets(sys.version_info[0] << 8 | sys.version_info[1]) == wanted
+    assert _sample.offsets(sys.version_info[0] << 8 | sys.version_info[1], bool(sysconfig.get_config_var("Py_GIL_DISABLED"))) == wanted
 
 
 def test_frames_of_all_threads():
