@@ -167,10 +167,26 @@ static inline int sp_frame_at(const sp_frame *f)
 #endif
 }
 
+/* Returns the line of the instruction at an offset; below 1 if it is unknown. Needs no GIL, and without it no attached
+ * thread state, which PyCode_Addr2Line() needs there. */
+static inline int sp_code_line(PyCodeObject *code, int at)
+{
+#ifdef Py_GIL_DISABLED
+	const uint8_t *table = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable);
+	PyCodeAddressRange range = {.ar_start = -1, .ar_end = 0, .ar_line = -1};
+	range.opaque.computed_line = code->co_firstlineno;
+	range.opaque.lo_next = table;
+	range.opaque.limit = table + PyBytes_GET_SIZE(code->co_linetable);
+	return at < 0 ? code->co_firstlineno : _PyCode_CheckLineNumber(at, &range);
+#else
+	return PyCode_Addr2Line(code, at);
+#endif
+}
+
 /* Returns the current line; below 1 if it is unknown. */
 static inline int sp_frame_line(sp_frame *f)
 {
-	return PyCode_Addr2Line(sp_frame_code(f), sp_frame_at(f));
+	return sp_code_line(sp_frame_code(f), sp_frame_at(f));
 }
 
 /* Returns the frame's globals, borrowed. */

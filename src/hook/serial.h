@@ -45,8 +45,6 @@ static inline void sp_serial_scope_end(struct sp_serial *const *s)
 	sp_serial_begin(sp_serial_scope)
 #define SP_SERIAL_TRY(name) sp_serial_try(&(name))
 #define SP_SERIAL_END(name) sp_serial_end(&(name))
-/* A static variable that is only a cache: each thread has a separate one. */
-#define SP_CACHE static __thread
 
 #else
 
@@ -62,7 +60,6 @@ static inline void sp_world_start(void)
 #define SP_SERIAL(name)     _Static_assert(true, "")
 #define SP_SERIAL_TRY(name) true
 #define SP_SERIAL_END(name) (void)0
-#define SP_CACHE            static
 
 #endif
 

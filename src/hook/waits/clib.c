@@ -31,7 +31,7 @@ static uint32_t line_of(const struct sp_clib_where *w, uint32_t *line)
 		SP_SERIAL_END(sp_serial_names);
 		return named;
 	}
-	const int number = PyUnicode_IS_COMPACT_ASCII(code->co_filename) ? PyCode_Addr2Line(code, w->at) : 0;
+	const int number = PyUnicode_IS_COMPACT_ASCII(code->co_filename) ? sp_code_line(code, w->at) : 0;
 	char *file = number > 0 ? sp_names_file_of(PyUnicode_DATA(code->co_filename)) : NULL;
 	const uint32_t id = file ? sp_define_name(SP_RAW_DEF_STRING, file, strlen(file)) : 0;
 	free(file);

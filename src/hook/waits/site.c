@@ -2,7 +2,6 @@
 /* The call site of a wait from the program's point of view: functions of threading, queue and similar modules are
  * skipped, and the object whose method the program called is the one that is waited for. */
 #include "hook/naming.h"
-#include "hook/serial.h"
 #include "hook/naming/names.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
@@ -14,6 +13,7 @@
 #include "record/thread.h"
 
 #include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { DEEPEST = 24, CACHED = 256 };
@@ -76,16 +76,29 @@ static const struct {
 
 /* What was found for a module's globals or for a type, by its address. Both may be freed and their addresses reused:
  * the cache is cleared when an address is new and the number of modules has changed. */
-struct known {
-	const void *address;
-	unsigned what; /* enum role, or kind */
-};
-SP_CACHE struct known globals_known[CACHED], types_known[CACHED];
-SP_CACHE Py_ssize_t modules_then;
+enum { WHAT_BITS = 8 };
+typedef _Atomic uint64_t known; /* the address, shifted by WHAT_BITS, and enum role or kind: in one word, because without
+                                   the GIL several threads use the cache */
+static known globals_known[CACHED], types_known[CACHED];
+static Py_ssize_t modules_then;
 
-static struct known *cached(struct known *all, const void *address)
+static known *cached(known *all, const void *address)
 {
 	return &all[((uintptr_t)address >> 4 ^ (uintptr_t)address >> 12) % CACHED];
+}
+
+/* Gives what is known of an address. */
+static inline bool is_known(known *k, const void *address, unsigned *what)
+{
+	const uint64_t word = atomic_load_explicit(k, memory_order_relaxed);
+	*what = (unsigned)word & ((1 << WHAT_BITS) - 1);
+	return word >> WHAT_BITS == (uint64_t)address;
+}
+
+static unsigned know(known *k, const void *address, unsigned what)
+{
+	atomic_store_explicit(k, (uint64_t)address << WHAT_BITS | what, memory_order_relaxed);
+	return what;
 }
 
 static void check_modules(void)
@@ -95,8 +108,8 @@ static void check_modules(void)
 	if (SP_LIKELY(n == modules_then))
 		return;
 	modules_then = n;
-	memset(globals_known, 0, sizeof globals_known);
-	memset(types_known, 0, sizeof types_known);
+	for (int i = 0; i < CACHED; i++)
+		globals_known[i] = types_known[i] = 0;
 }
 
 /* What a module does on behalf of the program. */
@@ -121,12 +134,13 @@ SP_COLD static unsigned find_roles(PyObject *globals)
 
 static bool has_role(PyObject *globals, enum role role)
 {
-	struct known *k = cached(globals_known, globals);
-	if (SP_UNLIKELY(k->address != globals)) {
+	known *k = cached(globals_known, globals);
+	unsigned what;
+	if (SP_UNLIKELY(!is_known(k, globals, &what))) {
 		check_modules();
-		*k = (struct known){globals, find_roles(globals)};
+		what = know(k, globals, find_roles(globals));
 	}
-	return k->what & role;
+	return what & role;
 }
 
 SP_COLD static unsigned find_kind(PyTypeObject *type)
@@ -149,12 +163,13 @@ SP_COLD static unsigned find_kind(PyTypeObject *type)
 
 static unsigned kind_of(PyTypeObject *type)
 {
-	struct known *k = cached(types_known, type);
-	if (SP_UNLIKELY(k->address != type)) {
+	known *k = cached(types_known, type);
+	unsigned what;
+	if (SP_UNLIKELY(!is_known(k, type, &what))) {
 		check_modules();
-		*k = (struct known){type, find_kind(type)};
+		what = know(k, type, find_kind(type));
 	}
-	return k->what;
+	return what;
 }
 
 /* Whether the object is the thread or process that waits, inside its own function, as with
@@ -211,7 +226,7 @@ uint32_t sp_waits_line(PyCodeObject *code, int at, uint32_t *line)
 		return 0;
 	SP_SAVE_EXCEPTION;
 	char *file = sp_names_file(code);
-	const int number = PyCode_Addr2Line(code, at);
+	const int number = sp_code_line(code, at);
 	const uint32_t id = file ? sp_define_name(SP_RAW_DEF_STRING, file, strlen(file)) : 0;
 	*line = id && number > 0 ? (uint32_t)number : 0;
 	free(file);

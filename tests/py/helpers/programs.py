@@ -23,8 +23,10 @@ by semicolons, the number last; a name without a colon belongs to the module __m
 
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
+WITHOUT_GIL = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # this build of Python can run without it
 DIRECTORY = Path(__file__).resolve().parents[2] / "programs"
 COUNTED = ("visits", "resumed", "callers", "inherits", "c-calls", "user", "threads")
 WORDS = ("free", "expect-none", "side", "hooks")

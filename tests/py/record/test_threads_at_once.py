@@ -5,14 +5,13 @@ Python without it all do."""
 import json
 import subprocess
 import sys
-import sysconfig
 from collections import Counter
 
 import pytest
 from commandline import run
+from programs import WITHOUT_GIL
 from spartito.analysis import Model
 
-WITHOUT_GIL = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 THREADS, FUNCTIONS, CALLS = 4, 150, 7
 
 # Each thread calls all functions for the first time in the same order as the others, right after a barrier.

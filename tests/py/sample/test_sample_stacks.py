@@ -14,6 +14,7 @@ import time
 
 import pytest
 from conftest import ROOT
+from programs import WITHOUT_GIL
 from spartito import _sample
 
 
@@ -69,7 +70,7 @@ def test_offsets_are_those_of_the_headers(tmp_path):
                     str(ROOT / "tests" / "native" / "python_offsets.c"), "-o", str(exe)], check=True)
     printed = subprocess.run([str(exe)], check=True, capture_output=True, text=True).stdout.split()
     wanted = {name: None if value == "-" else int(value) for name, value in zip(printed[::2], printed[1::2])}
-    assert _sample.offsets(sys.version_info[0] << 8 | sys.version_info[1], bool(sysconfig.get_config_var("Py_GIL_DISABLED"))) == wanted
+    assert _sample.offsets(sys.version_info[0] << 8 | sys.version_info[1], WITHOUT_GIL) == wanted
 
 
 def test_frames_of_all_threads():
@@ -105,6 +106,7 @@ def test_frames_of_all_threads():
         assert not process.alive()
 
 
+@pytest.mark.skipif(WITHOUT_GIL, reason="this Python has no GIL")
 def test_holder_of_the_gil():
     source = """
         import threading, time
@@ -359,6 +361,7 @@ def test_sub_interpreters():
         assert found[:3] == ["inside", "<module>", "runs"] and found[-1].endswith("_bootstrap")
 
 
+@pytest.mark.skipif(WITHOUT_GIL, reason="this Python has no GIL")
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="interpreters have locks of their own from 3.12 on")
 def test_states_in_a_sub_interpreter_with_a_separate_gil():
     """Two threads of one such interpreter compete for its GIL: exactly one holds it."""
