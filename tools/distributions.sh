@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # distributions.sh [prepare|short|full] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
 # debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
-# executable that is not position-independent.
+# executable that is not position-independent. debian12-arm64 is of another processor, which qemu-user emulates: a compiler of this
+# processor builds everything there with warnings as errors, and the C tests run; full also runs tests/py/record. What reads or stops other
+# processes cannot work under qemu-user (no ptrace, process_vm_readv, perf events): the C tests of the suite `processes`, and samples.
 #   prepare  makes the chroots only
 #   short    what .ci/run has time for (about 6 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
 #   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given
@@ -20,23 +22,26 @@ case ${1:-} in prepare | short | full) what=$1 && shift ;; esac
 names=$*
 if [ -z "$names" ]; then
 	names="sid debian13"
-	[ "$what" != full ] || names="debian12 debian13 sid ubuntu24.04"
+	[ "$what" != full ] || names="debian12 debian13 sid ubuntu24.04 debian12-arm64"
 fi
 [ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
 apt_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 command -v debootstrap >/dev/null || apt_install debootstrap || { echo "$0: needs debootstrap" >&2; exit 1; }
 
-# origin, suite, Pythons and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
+# origin, suite, processor, Pythons and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
 # Debian, also those that this debootstrap does not know by name, and so does that of gutsy for Ubuntu
 describe() {
-	extra=
+	extra= here=$(dpkg --print-architecture) arch=$(dpkg --print-architecture)
 	case $1 in
-	debian12) origin=Debian suite=bookworm pythons=python3.11 script=sid extra=,python3-distutils ;;
+	debian12 | debian12-arm64) origin=Debian suite=bookworm pythons=python3.11 script=sid extra=,python3-distutils ;;
 	debian13) origin=Debian suite=trixie pythons=python3.13 script=sid ;;
 	sid) origin=Debian suite=sid pythons='python3.14 python3.15' script=sid ;;
 	ubuntu24.04) origin=Ubuntu suite=noble pythons=python3.12 script=gutsy ;;
 	*) echo "$0: unknown distribution $1" >&2 && exit 2 ;;
 	esac
+	case $1 in *-*) arch=${1#*-} ;; esac
+	needed=$more
+	[ "$arch" = "$here" ] || needed=$(echo "$more" | sed "s/gcc,g++,//; s/ccache,//") # add_compiler()
 	components=main
 	[ "$origin" = Debian ] || components=main,universe
 	# the first main repository of it that apt knows
@@ -51,10 +56,10 @@ describe() {
 # Sets pythons to those that the mirror has in the suite, asked with apt's own client on lists of its own; debootstrap checks
 # signatures.
 find_pythons() {
-	local lists=$cache/apt/$suite
+	local lists=$cache/apt/$suite-$arch
 	mkdir -p "$lists/partial"
 	echo "deb [trusted=yes] $mirror $suite ${components//,/ }" >"$cache/apt/$suite.list"
-	local apt="-o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
+	local apt="-o APT::Architecture=$arch -o APT::Architectures=$arch -o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
 		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
 	local python found=
 	apt-get $apt -qq update >/dev/null 2>&1 || pythons= # nothing is known of the mirror; old lists do not count
@@ -79,20 +84,41 @@ remove() {
 make_chroot() {
 	dir=$cache/$1
 	describe "$1"
-	local packages=$more$extra python ready
+	local packages=$needed$extra python ready
 	ready=$(cat "$dir/.ready" 2>/dev/null || true)
-	[ "$ready" != "$pythons$extra,$more" ] || return 0
+	[ "$ready" != "$pythons$extra,$needed" ] || return 0
 	mkdir -p "$cache"
 	find_pythons "$1"
 	[ -n "$pythons" ] || { echo "$1: skipped, $mirror has no suite $suite with such a Python, or does not answer"; return 1; }
-	[ "$ready" != "$pythons$extra,$more" ] || return 0
+	[ "$ready" != "$pythons$extra,$needed" ] || return 0
 	for python in $pythons; do packages=$packages,$python,$python-dev,$python-venv; done
 	[ "$origin" = Debian ] || [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || apt_install ubuntu-keyring ||
 		echo "$1: no keyring for Ubuntu's mirror, its packages are not authenticated"
 	remove "$dir"
-	debootstrap --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
+	[ "$arch" = "$here" ] || emulate
+	debootstrap --arch="$arch" --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
 		"/usr/share/debootstrap/scripts/$script" >"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; exit 1; }
-	printf '%s' "$pythons$extra,$more" >"$dir/.ready"
+	[ "$arch" = "$here" ] || add_compiler "$1"
+	printf '%s' "$pythons$extra,$needed" >"$dir/.ready"
+}
+
+# Makes the kernel run programs of that processor by qemu-user, in chroots too: it keeps the emulator open.
+emulate() {
+	local at=/proc/sys/fs/binfmt_misc name=qemu-aarch64
+	[ "$arch" = arm64 ] || { echo "$0: nothing emulates $arch here" >&2; exit 2; }
+	command -v "$name-static" >/dev/null || apt_install qemu-user-static || { echo "$0: needs qemu-user-static" >&2; exit 1; }
+	[ -e "$at/register" ] || mount -t binfmt_misc binfmt_misc "$at"
+	[ -e "$at/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" >"$at/register"
+}
+
+# A compiler that runs on this processor in a chroot of another one: emulated, it would take twenty times as long.
+add_compiler() {
+	cp /etc/resolv.conf "$dir/etc/resolv.conf"
+	echo "deb $mirror $suite ${components//,/ }" >"$dir/etc/apt/sources.list"
+	chroot "$dir" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive /bin/sh -c "
+		dpkg --add-architecture $here && apt-get -qq update &&
+		apt-get -y -qq --no-install-recommends install gcc-aarch64-linux-gnu:$here" >>"$cache/$1.log" 2>&1 ||
+		{ tail -n 20 "$cache/$1.log" >&2; exit 1; }
 }
 
 # The tree, with the times of its files: only what changed is built again.
@@ -128,6 +154,7 @@ mount_all() {
 # The files and folders of tests.
 tests() {
 	case $what-$1 in
+	full-*-*) echo tests/py/record ;;
 	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat ;;
 	# no other Python of CI is of its versions
 	short-sid) echo tests/py/record/test_programs.py tests/py/waits tests/py/sample/test_sample_stacks.py tests/py/sample/test_sample_native.py ;;
@@ -138,12 +165,31 @@ tests() {
 # Runs the tests of a name with one of its Pythons.
 run() {
 	local python=$2 groups=programs
-	[ "$what" != full ] || groups="test notebook"
+	[ "$what" != full ] || [ "$arch" != "$here" ] || groups="test notebook"
 	echo "== $1: $(chroot "$dir" "$python" -V)"
-	# an environment of its own: what the caller's says is not for it
-	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-		/bin/sh -c "cd /src && tools/venv.sh $python /var/tmp/$python $groups &&
+	if [ "$arch" != "$here" ]; then inside "$(c_tests "$python")" || failed="$failed $1"; fi
+	if [ "$arch" = "$here" ] || [ "$what" = full ]; then
+		inside "tools/venv.sh $python /var/tmp/$python $groups &&
 			/var/tmp/$python/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $(tests "$1")" || failed="$failed $1"
+	fi
+}
+
+# Runs commands in the tree, in an environment of their own: what the caller's says is not for it.
+inside() {
+	local compiler=
+	[ "$arch" = "$here" ] || compiler=CC=aarch64-linux-gnu-gcc
+	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 $compiler \
+		/bin/sh -c "cd /src && $1"
+}
+
+# The commands that build all C and run its tests; the build directory stays, so that only what changed is built again.
+c_tests() {
+	local venv=/var/tmp/meson build=/var/tmp/c
+	echo "{ [ -x $venv/bin/meson ] || { $1 -m venv $venv && $venv/bin/pip install -q meson ninja; }; } &&
+		export PATH=$venv/bin:\$PATH &&
+		{ [ -e $build/build.ninja ] || meson setup $build -Dwerror=true -Dbuildtype=debugoptimized; } && ninja -C $build &&
+		meson test -C $build --suite c --no-suite processes --print-errorlogs -t 10 &&
+		echo 'not run under qemu-user, which cannot read or stop other processes: the C tests of the suite processes'"
 }
 
 failed= skipped=77
@@ -151,6 +197,7 @@ for name in $names; do
 	if make_chroot "$name"; then
 		skipped=0
 		if [ "$what" != prepare ]; then
+			[ "$arch" = "$here" ] || emulate
 			copy_tree
 			mount_all
 			for python in $pythons; do run "$name" "$python"; done

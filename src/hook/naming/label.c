@@ -403,14 +403,16 @@ uint64_t sp_label_slot(uint64_t slot, sp_frame *f)
 		const struct running *r = find_running(f);
 		region = r->frame == f && r->function == function ? r->region : 0;
 	}
+	/* under the lock, with which forget() reads it */
+	if (known && !region)
+		__atomic_add_fetch(&reading, 1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	if (!known)
 		return slot;
 	if (!region) {
 		/* this may run code of the program, for the types of --label-repr */
-		__atomic_add_fetch(&reading, 1, __ATOMIC_RELAXED);
 		sp_values_of(&v, &known->arguments, f);
-		__atomic_sub_fetch(&reading, 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&reading, 1, __ATOMIC_RELEASE);
 		pthread_mutex_lock(&lock);
 		if (knows(function) && functions[function] == known) {
 			region = region_for(function, known, &v, f);
@@ -428,7 +430,7 @@ static void forget(void)
 {
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < n_functions; i++)
-		if (functions[i] && !__atomic_load_n(&reading, __ATOMIC_RELAXED)) {
+		if (functions[i] && !__atomic_load_n(&reading, __ATOMIC_ACQUIRE)) {
 			sp_arguments_free(&functions[i]->arguments);
 			free(functions[i]);
 		}
