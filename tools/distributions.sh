@@ -53,15 +53,19 @@ describe() {
 	fi
 }
 
-# Sets pythons to those that the mirror has in the suite, asked with apt's own client on lists of its own; debootstrap checks
-# signatures.
-find_pythons() {
-	local lists=$cache/apt/$suite-$arch
+# Sets apt to the options with which apt's own client uses lists of its own of the suite, for a processor.
+use_lists() {
+	local lists=$cache/apt/$suite-$1
 	mkdir -p "$lists/partial"
 	echo "deb [trusted=yes] $mirror $suite ${components//,/ }" >"$cache/apt/$suite.list"
-	local apt="-o APT::Architecture=$arch -o APT::Architectures=$arch -o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
-		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
-	local python found=
+	apt="-o APT::Architecture=$1 -o APT::Architectures=$1 -o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=-
+		-o Dir::State::Lists=$lists -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
+}
+
+# Sets pythons to those that the mirror has in the suite; debootstrap checks signatures.
+find_pythons() {
+	local python found= apt
+	use_lists "$arch"
 	apt-get $apt -qq update >/dev/null 2>&1 || pythons= # nothing is known of the mirror; old lists do not count
 	for python in $pythons; do
 		if [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]; then
@@ -111,14 +115,20 @@ emulate() {
 	[ -e "$at/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" >"$at/register"
 }
 
-# A compiler that runs on this processor in a chroot of another one: emulated, it would take twenty times as long.
+# Puts a compiler that runs on this processor, with its libraries, into a chroot of another one: emulated, it would take twenty times as
+# long. apt would not install it there, because packages that it needs count as those of the other processor.
 add_compiler() {
-	cp /etc/resolv.conf "$dir/etc/resolv.conf"
-	echo "deb $mirror $suite ${components//,/ }" >"$dir/etc/apt/sources.list"
-	chroot "$dir" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive /bin/sh -c "
-		dpkg --add-architecture $here && apt-get -qq update &&
-		apt-get -y -qq --no-install-recommends install gcc-aarch64-linux-gnu:$here" >>"$cache/$1.log" 2>&1 ||
-		{ tail -n 20 "$cache/$1.log" >&2; exit 1; }
+	local packages=$cache/apt/$suite-$here-packages apt file
+	use_lists "$here"
+	mkdir -p "$packages"
+	apt-get $apt -qq update
+	(cd "$packages" && apt-get $apt -qq download $(apt-cache $apt depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+		--no-replaces --no-enhances gcc-aarch64-linux-gnu | grep '^[a-z]' | sort -u)) 2>>"$cache/$1.log"
+	for file in "$packages"/*.deb; do dpkg-deb --fsys-tarfile "$file" | tar -x -C "$dir" --keep-directory-symlink; done
+	rm -rf "$packages"
+	ln -sf aarch64-linux-gnu-gcc "$dir/usr/bin/cc"
+	for file in gcc ar nm ranlib strip ld objdump readelf; do ln -sf "aarch64-linux-gnu-$file" "$dir/usr/bin/$file"; done
+	chroot "$dir" cc --version >>"$cache/$1.log"
 }
 
 # The tree, with the times of its files: only what changed is built again.
@@ -176,9 +186,7 @@ run() {
 
 # Runs commands in the tree, in an environment of their own: what the caller's says is not for it.
 inside() {
-	local compiler=
-	[ "$arch" = "$here" ] || compiler=CC=aarch64-linux-gnu-gcc
-	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 $compiler \
+	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
 		/bin/sh -c "cd /src && $1"
 }
 
