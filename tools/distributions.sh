@@ -123,11 +123,12 @@ add_compiler() {
 	mkdir -p "$packages"
 	apt-get $apt -qq update
 	(cd "$packages" && apt-get $apt -qq download $(apt-cache $apt depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
-		--no-replaces --no-enhances gcc-aarch64-linux-gnu | grep '^[a-z]' | sort -u)) 2>>"$cache/$1.log"
+		--no-replaces --no-enhances g++-aarch64-linux-gnu | grep '^[a-z]' | sort -u)) 2>>"$cache/$1.log"
 	for file in "$packages"/*.deb; do dpkg-deb --fsys-tarfile "$file" | tar -x -C "$dir" --keep-directory-symlink; done
 	rm -rf "$packages"
 	ln -sf aarch64-linux-gnu-gcc "$dir/usr/bin/cc"
-	for file in gcc ar nm ranlib strip ld objdump readelf; do ln -sf "aarch64-linux-gnu-$file" "$dir/usr/bin/$file"; done
+	ln -sf aarch64-linux-gnu-g++ "$dir/usr/bin/c++"
+	for file in gcc g++ ar nm ranlib strip ld objdump readelf; do ln -sf "aarch64-linux-gnu-$file" "$dir/usr/bin/$file"; done
 	chroot "$dir" cc --version >>"$cache/$1.log"
 }
 
