@@ -58,7 +58,8 @@ print(json.dumps([best(run, 5000, repeat), min(other, best(beside, 5000, 8 * rep
 def build_floor(bench, work):
     code = "import sysconfig; print(sysconfig.get_path('include'))"
     include = subprocess.run([bench.python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-I" + include, "-o",
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-I" + include,
+                    "-I" + os.path.join(HERE, "..", "src"), "-o",
                     os.path.join(work, "line_floor.so"), os.path.join(HERE, "hooks", "lines.c")], check=True)
 
 

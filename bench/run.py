@@ -53,7 +53,8 @@ class Bench:
     def build_floor(self):
         code = "import sysconfig; print(sysconfig.get_path('include'))"
         include = subprocess.run([self.python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
-        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-I" + include, "-o",
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-I" + include,
+                        "-I" + os.path.join(HERE, "..", "src"), "-o",
                         os.path.join(self.work, "floor.so"), os.path.join(HERE, "hooks", "floor.c")], check=True)
 
     def has(self, module):

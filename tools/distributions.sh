@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # distributions.sh [prepare|short|full] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
 # debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
-# executable that is not position-independent.
+# executable that is not position-independent. debian12-arm64 is of another processor, which qemu-user emulates: a compiler of this
+# processor builds everything there with warnings as errors, and the C tests run; full also runs tests/py/record. What reads or stops other
+# processes cannot work under qemu-user (no ptrace, process_vm_readv, perf events): the C tests of the suite `processes`, and samples.
 #   prepare  makes the chroots only
 #   short    what .ci/run has time for (about 6 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
 #   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given
@@ -20,23 +22,26 @@ case ${1:-} in prepare | short | full) what=$1 && shift ;; esac
 names=$*
 if [ -z "$names" ]; then
 	names="sid debian13"
-	[ "$what" != full ] || names="debian12 debian13 sid ubuntu24.04"
+	[ "$what" != full ] || names="debian12 debian13 sid ubuntu24.04 debian12-arm64"
 fi
 [ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
 apt_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 command -v debootstrap >/dev/null || apt_install debootstrap || { echo "$0: needs debootstrap" >&2; exit 1; }
 
-# origin, suite, Pythons and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
+# origin, suite, processor, Pythons and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
 # Debian, also those that this debootstrap does not know by name, and so does that of gutsy for Ubuntu
 describe() {
-	extra=
+	extra= here=$(dpkg --print-architecture) arch=$(dpkg --print-architecture)
 	case $1 in
-	debian12) origin=Debian suite=bookworm pythons=python3.11 script=sid extra=,python3-distutils ;;
+	debian12 | debian12-arm64) origin=Debian suite=bookworm pythons=python3.11 script=sid extra=,python3-distutils ;;
 	debian13) origin=Debian suite=trixie pythons=python3.13 script=sid ;;
 	sid) origin=Debian suite=sid pythons='python3.14 python3.15' script=sid ;;
 	ubuntu24.04) origin=Ubuntu suite=noble pythons=python3.12 script=gutsy ;;
 	*) echo "$0: unknown distribution $1" >&2 && exit 2 ;;
 	esac
+	case $1 in *-*) arch=${1#*-} ;; esac
+	needed=$more
+	[ "$arch" = "$here" ] || needed=$(echo "$more" | sed "s/gcc,g++,//; s/ccache,//") # add_compiler()
 	components=main
 	[ "$origin" = Debian ] || components=main,universe
 	# the first main repository of it that apt knows
@@ -48,15 +53,19 @@ describe() {
 	fi
 }
 
-# Sets pythons to those that the mirror has in the suite, asked with apt's own client on lists of its own; debootstrap checks
-# signatures.
-find_pythons() {
-	local lists=$cache/apt/$suite
+# Sets apt to the options with which apt's own client uses lists of its own of the suite, for a processor.
+use_lists() {
+	local lists=$cache/apt/$suite-$1
 	mkdir -p "$lists/partial"
 	echo "deb [trusted=yes] $mirror $suite ${components//,/ }" >"$cache/apt/$suite.list"
-	local apt="-o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
-		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
-	local python found=
+	apt="-o APT::Architecture=$1 -o APT::Architectures=$1 -o Dir::Etc::SourceList=$cache/apt/$suite.list -o Dir::Etc::SourceParts=-
+		-o Dir::State::Lists=$lists -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
+}
+
+# Sets pythons to those that the mirror has in the suite; debootstrap checks signatures.
+find_pythons() {
+	local python found= apt
+	use_lists "$arch"
 	apt-get $apt -qq update >/dev/null 2>&1 || pythons= # nothing is known of the mirror; old lists do not count
 	for python in $pythons; do
 		if [ -n "$(apt-cache $apt show "$python-dev" 2>/dev/null)" ]; then
@@ -79,20 +88,48 @@ remove() {
 make_chroot() {
 	dir=$cache/$1
 	describe "$1"
-	local packages=$more$extra python ready
+	local packages=$needed$extra python ready
 	ready=$(cat "$dir/.ready" 2>/dev/null || true)
-	[ "$ready" != "$pythons$extra,$more" ] || return 0
+	[ "$ready" != "$pythons$extra,$needed" ] || return 0
 	mkdir -p "$cache"
 	find_pythons "$1"
 	[ -n "$pythons" ] || { echo "$1: skipped, $mirror has no suite $suite with such a Python, or does not answer"; return 1; }
-	[ "$ready" != "$pythons$extra,$more" ] || return 0
+	[ "$ready" != "$pythons$extra,$needed" ] || return 0
 	for python in $pythons; do packages=$packages,$python,$python-dev,$python-venv; done
 	[ "$origin" = Debian ] || [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || apt_install ubuntu-keyring ||
 		echo "$1: no keyring for Ubuntu's mirror, its packages are not authenticated"
 	remove "$dir"
-	debootstrap --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
+	[ "$arch" = "$here" ] || emulate
+	debootstrap --arch="$arch" --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
 		"/usr/share/debootstrap/scripts/$script" >"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; exit 1; }
-	printf '%s' "$pythons$extra,$more" >"$dir/.ready"
+	[ "$arch" = "$here" ] || add_compiler "$1"
+	printf '%s' "$pythons$extra,$needed" >"$dir/.ready"
+}
+
+# Makes the kernel run programs of that processor by qemu-user, in chroots too: it keeps the emulator open.
+emulate() {
+	local at=/proc/sys/fs/binfmt_misc name=qemu-aarch64
+	[ "$arch" = arm64 ] || { echo "$0: nothing emulates $arch here" >&2; exit 2; }
+	command -v "$name-static" >/dev/null || apt_install qemu-user-static || { echo "$0: needs qemu-user-static" >&2; exit 1; }
+	[ -e "$at/register" ] || mount -t binfmt_misc binfmt_misc "$at"
+	[ -e "$at/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" >"$at/register"
+}
+
+# Puts a compiler that runs on this processor, with its libraries, into a chroot of another one: emulated, it would take twenty times as
+# long. apt would not install it there, because packages that it needs count as those of the other processor.
+add_compiler() {
+	local packages=$cache/apt/$suite-$here-packages apt file
+	use_lists "$here"
+	mkdir -p "$packages"
+	apt-get $apt -qq update
+	(cd "$packages" && apt-get $apt -qq download $(apt-cache $apt depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+		--no-replaces --no-enhances g++-aarch64-linux-gnu | grep '^[a-z]' | sort -u)) 2>>"$cache/$1.log"
+	for file in "$packages"/*.deb; do dpkg-deb --fsys-tarfile "$file" | tar -x -C "$dir" --keep-directory-symlink; done
+	rm -rf "$packages"
+	ln -sf aarch64-linux-gnu-gcc "$dir/usr/bin/cc"
+	ln -sf aarch64-linux-gnu-g++ "$dir/usr/bin/c++"
+	for file in gcc g++ ar nm ranlib strip ld objdump readelf; do ln -sf "aarch64-linux-gnu-$file" "$dir/usr/bin/$file"; done
+	chroot "$dir" cc --version >>"$cache/$1.log"
 }
 
 # The tree, with the times of its files: only what changed is built again.
@@ -128,6 +165,7 @@ mount_all() {
 # The files and folders of tests.
 tests() {
 	case $what-$1 in
+	full-*-*) echo tests/py/record ;;
 	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat ;;
 	# no other Python of CI is of its versions
 	short-sid) echo tests/py/record/test_programs.py tests/py/waits tests/py/sample/test_sample_stacks.py tests/py/sample/test_sample_native.py ;;
@@ -138,12 +176,29 @@ tests() {
 # Runs the tests of a name with one of its Pythons.
 run() {
 	local python=$2 groups=programs
-	[ "$what" != full ] || groups="test notebook"
+	[ "$what" != full ] || [ "$arch" != "$here" ] || groups="test notebook"
 	echo "== $1: $(chroot "$dir" "$python" -V)"
-	# an environment of its own: what the caller's says is not for it
-	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-		/bin/sh -c "cd /src && tools/venv.sh $python /var/tmp/$python $groups &&
+	if [ "$arch" != "$here" ]; then inside "$(c_tests "$python")" || failed="$failed $1"; fi
+	if [ "$arch" = "$here" ] || [ "$what" = full ]; then
+		inside "tools/venv.sh $python /var/tmp/$python $groups &&
 			/var/tmp/$python/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $(tests "$1")" || failed="$failed $1"
+	fi
+}
+
+# Runs commands in the tree, in an environment of their own: what the caller's says is not for it.
+inside() {
+	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+		/bin/sh -c "cd /src && $1"
+}
+
+# The commands that build all C and run its tests; the build directory stays, so that only what changed is built again.
+c_tests() {
+	local venv=/var/tmp/meson build=/var/tmp/c
+	echo "{ [ -x $venv/bin/meson ] || { $1 -m venv $venv && $venv/bin/pip install -q meson ninja; }; } &&
+		export PATH=$venv/bin:\$PATH &&
+		{ [ -e $build/build.ninja ] || meson setup $build -Dwerror=true -Dbuildtype=debugoptimized; } && ninja -C $build &&
+		meson test -C $build --suite c --no-suite processes --print-errorlogs -t 10 &&
+		echo 'not run under qemu-user, which cannot read or stop other processes: the C tests of the suite processes'"
 }
 
 failed= skipped=77
@@ -151,6 +206,7 @@ for name in $names; do
 	if make_chroot "$name"; then
 		skipped=0
 		if [ "$what" != prepare ]; then
+			[ "$arch" = "$here" ] || emulate
 			copy_tree
 			mount_all
 			for python in $pythons; do run "$name" "$python"; done

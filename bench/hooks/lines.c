@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The minimal work of a hook in C for each line: it stores the processor's time-stamp counter in a ring buffer. From
+/* The minimal work of a hook in C for each line: it stores the processor's counter in a ring buffer. From
  * Python 3.12 on the hook is a LINE event of sys.monitoring, local to one code object; before, a trace function.
  *
  * line_floor.start(function), line_floor.stop() -> number of events. */
@@ -8,19 +8,7 @@
 #include <frameobject.h>
 #include <stdint.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#define now() __rdtsc()
-#elif defined(__aarch64__)
-static inline uint64_t now(void)
-{
-	uint64_t t;
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-	return t;
-}
-#else
-#error "no time-stamp counter known for this processor"
-#endif
+#include "record/machine.h"
 
 #define RING (1u << 16)
 static uint64_t ring[RING];
@@ -28,7 +16,7 @@ static uint64_t events;
 
 static inline void stamp(void)
 {
-	ring[events++ & (RING - 1)] = now();
+	ring[events++ & (RING - 1)] = sp_counter();
 }
 
 #if PY_VERSION_HEX >= 0x030c0000

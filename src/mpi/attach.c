@@ -117,8 +117,9 @@ static void resolve(void)
 	const struct sp_mpi_library *l = library(mpi, path);
 	if (l)
 		l->attach(adapter, mpi, targets);
+	/* the trampolines read the targets in acquire order: a wrapper sees what its library has set up */
 	for (int i = 0; i < SP_MPI_FUNCTIONS; i++)
-		__atomic_store_n(&sp_mpi_targets[i], targets[i] ? targets[i] : (void *)absent, __ATOMIC_RELAXED);
+		__atomic_store_n(&sp_mpi_targets[i], targets[i] ? targets[i] : (void *)absent, __ATOMIC_RELEASE);
 	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
 }
 

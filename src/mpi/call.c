@@ -30,7 +30,7 @@ static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
 
 bool sp_mpi_group_on(uint32_t groups)
 {
-	return (*sp_mpi_adapter->mpi_groups & groups) == groups;
+	return (sp_adapter_read(sp_mpi_adapter->mpi_groups) & groups) == groups;
 }
 
 SP_COLD static uint64_t region_new(unsigned function, uint32_t generation)
@@ -57,7 +57,7 @@ bool sp_mpi_begin(struct sp_mpi_call *c, unsigned function)
 	inside = (uintptr_t)c;
 	c->region = 0;
 	c->traced = false;
-	c->generation = *a->generation;
+	c->generation = sp_adapter_read(a->generation);
 	c->t = a->thread();
 	if (SP_UNLIKELY(!c->t))
 		return true;
@@ -75,7 +75,7 @@ void sp_mpi_returned(struct sp_mpi_call *c, int result)
 {
 	const struct sp_adapter *a = sp_mpi_adapter;
 	c->result = result;
-	if (SP_LIKELY(!c->t || (a->thread() == c->t && *a->generation == c->generation)))
+	if (SP_LIKELY(!c->t || (a->thread() == c->t && sp_adapter_read(a->generation) == c->generation)))
 		return;
 	c->t = NULL;
 	c->region = 0;

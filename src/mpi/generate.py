@@ -199,7 +199,8 @@ trampoline_\\number:
 	.cfi_startproc
 	hint 34
 	adrp x16, sp_mpi_targets + 8 * \\number
-	ldr x16, [x16, #:lo12:(sp_mpi_targets + 8 * \\number)]
+	add x16, x16, #:lo12:(sp_mpi_targets + 8 * \\number)
+	ldar x16, [x16]
 	br x16
 	.cfi_endproc
 	.size trampoline_\\number, . - trampoline_\\number

@@ -29,11 +29,36 @@ static bool may_be_written(int fd, const char *name, bool *running)
 	return true;
 }
 
-/* Copies the file; *n: number of bytes. NULL: it is too large for a copy. */
-static void *copied(int fd, size_t *n)
+/* Reads at most n bytes at an offset. Returns how many there were. */
+static size_t read_at(int fd, char *to, size_t n, size_t at)
 {
 	size_t done = 0;
 	ssize_t k;
+
+	while (done < n && ((k = pread(fd, to + done, n - done, (off_t)(at + done))) > 0 || (k < 0 && errno == EINTR)))
+		done += k > 0 ? (size_t)k : 0;
+	return done;
+}
+
+/* Reads the payloads again, after the headers: what a header says is there, such as `used` rows, was stored before that
+ * header, but a processor may have copied both in the other order. A word of an event is complete in itself. */
+static void read_payloads(int fd, char *copy, size_t n)
+{
+	struct sp_raw_chunk c;
+	size_t bytes;
+
+	for (size_t at = PAGE; at + sizeof(c) <= n; at += bytes) {
+		memcpy(&c, copy + at, sizeof(c));
+		bytes = sp_raw_is_chunk(&c) ? c.bytes : PAGE;
+		bytes = bytes < n - at ? bytes : n - at;
+		if (sp_raw_is_chunk(&c) && c.type != SP_RAW_EVENTS)
+			read_at(fd, copy + at + sizeof(c), bytes - sizeof(c), at + sizeof(c));
+	}
+}
+
+/* Copies the file; *n: number of bytes. NULL: it is too large for a copy. */
+static void *copied(int fd, size_t *n)
+{
 	char *copy;
 
 	if (*n > MAX_COPIED)
@@ -41,9 +66,8 @@ static void *copied(int fd, size_t *n)
 	copy = malloc(*n);
 	if (!copy)
 		return NULL;
-	while (done < *n && ((k = pread(fd, copy + done, *n - done, (off_t)done)) > 0 || (k < 0 && errno == EINTR)))
-		done += k > 0 ? (size_t)k : 0;
-	*n = done;
+	*n = read_at(fd, copy, *n, 0);
+	read_payloads(fd, copy, *n);
 	return copy;
 }
 

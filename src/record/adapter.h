@@ -135,10 +135,17 @@ struct sp_adapter {
 	void (*finish)(void);
 };
 
+/* Reads *wanted, *generation, *process or *mpi_groups, which another thread may change at the same time. Relaxed: a
+ * thread that thread() has given a location sees what the start of its measurement stored before. */
+static inline uint32_t sp_adapter_read(const uint32_t *member)
+{
+	return __atomic_load_n(member, __ATOMIC_RELAXED);
+}
+
 /* ---- for the components of _measure ---- */
 
 extern const struct sp_adapter sp_adapter_v1;
-extern uint32_t sp_adapter_process; /* the member `process` points to it */
+extern uint32_t sp_adapter_process; /* the member `process` points to it; for sp_adapter_read() */
 
 /* Defines the metric columns that the settings request. Call it without the process lock, before the first node is
  * made. */

@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "format/format.h"
+#include "record/machine.h"
 
 extern enum sp_raw_clock sp_clock_kind; /* set by sp_clock_init() */
 
@@ -25,16 +23,8 @@ static inline uint64_t sp_clock_nanoseconds(clockid_t id)
 /* Returns the time in ticks of sp_clock_kind. */
 static inline uint64_t sp_ticks(void)
 {
-#if defined(__x86_64__)
-	if (__builtin_expect(sp_clock_kind == SP_RAW_CLOCK_TSC, 1))
-		return __rdtsc();
-#elif defined(__aarch64__)
-	if (__builtin_expect(sp_clock_kind == SP_RAW_CLOCK_CNTVCT, 1)) {
-		uint64_t v;
-		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
-		return v;
-	}
-#endif
+	if (SP_COUNTER_CLOCK != SP_RAW_CLOCK_MONOTONIC && __builtin_expect(sp_clock_kind == SP_COUNTER_CLOCK, 1))
+		return sp_counter();
 	return sp_clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
@@ -45,11 +35,16 @@ static inline uint64_t sp_ticks_between(uint64_t begin, uint64_t end)
 	return end > begin ? end - begin : 0;
 }
 
-/* Whether the processor's counter (x86-64) can be the clock. It must be invariant, and the kernel must keep its time
- * with it, which makes sure that it is the same on all processors. current and available: the contents of the
- * kernel's clock source files in /sys. In a KVM guest the host must report the counter as stable, and the kernel
+/* Returns about how many ticks of sp_clock_kind take this number of nanoseconds, at most 2^32. The counter of x86-64
+ * does not say its rate: 2 to 5 ticks in a nanosecond, taken as 2.5. */
+uint64_t sp_clock_about(uint64_t ns);
+
+/* Whether the processor's counter can be the clock. It must be invariant, and the kernel must keep its time with it,
+ * which makes sure that it is the same on all processors. current and available: the contents of the kernel's clock
+ * source files in /sys. In a KVM guest with KVM's own clock the host must report the counter as stable, and the kernel
  * must not have rejected it. */
-bool sp_clock_tsc_trusted(bool invariant, const char *current, const char *available, bool kvm_stable);
+bool sp_clock_counter_trusted(enum sp_raw_clock counter, bool invariant, const char *current, const char *available,
+                              bool host_stable);
 
 /* Chooses the clock of the process. which: "auto" and "tsc" choose the best trusted clock, "monotonic"
  * CLOCK_MONOTONIC. */

@@ -29,13 +29,13 @@ struct sp_process {
 	pthread_mutex_t lock;
 	struct sp_settings settings;
 	struct sp_filter *filter;
-	struct sp_raw_header *header; /* mapped; NULL: nothing is measured */
-	char *dir, *path;             /* owned, absolute */
-	_Atomic pid_t pid;            /* of the process that made the file; another one: see sp_process_is_foreign() */
-	pid_t sampled;                /* the process whose samples are recorded; 0: this process records itself */
-	const char *sampled_file;     /* name of the sampled process's raw file; NULL: no such file */
-	uint64_t size;                /* of the file, bytes */
-	struct sp_segment *segments;  /* owned */
+	struct sp_raw_header *_Atomic header; /* mapped; NULL: nothing is measured */
+	char *dir, *path;                     /* owned, absolute */
+	_Atomic pid_t pid;           /* of the process that made the file; another one: see sp_process_is_foreign() */
+	pid_t sampled;               /* the process whose samples are recorded; 0: this process records itself */
+	const char *sampled_file;    /* name of the sampled process's raw file; NULL: no such file */
+	uint64_t size;               /* of the file, bytes */
+	struct sp_segment *segments; /* owned */
 	size_t n_segments;
 	struct sp_retired *past; /* owned; the retired measurements */
 	int current[SP_STREAMS]; /* index of the segment that is being filled, or -1 */
@@ -48,13 +48,13 @@ struct sp_process {
 	uint32_t n_values;  /* values of parameters that have separate call paths */
 	uint32_t n_columns; /* columns of metrics; constant after the first node is made */
 	uint32_t n_sync;    /* the first n_sync columns are read at each enter and leave */
-	bool disk_failed;
+	_Atomic bool disk_failed;
 	bool unsealed; /* a chunk is only on disk and has no checksum, because an exec began that failed later */
 	_Atomic bool paused, instrumented;
-	uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last pause, last resume, total */
-	uint32_t off_region;                          /* the region MEASUREMENT OFF; 0: not defined yet */
-	bool forked;                                  /* a child of fork before its first event; it has no file yet */
-	_Atomic unsigned ending;                      /* threads whose end is being recorded, without the GIL */
+	_Atomic uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last pause, last resume, total */
+	uint32_t off_region;     /* the region MEASUREMENT OFF; 0: not defined yet */
+	bool forked;             /* a child of fork before its first event; it has no file yet */
+	_Atomic unsigned ending; /* threads whose end is being recorded, without the GIL */
 };
 extern struct sp_process sp_process;
 
@@ -98,5 +98,10 @@ bool sp_process_is_foreign(void);
 void sp_process_sync(void); /* updates header.last */
 /* Counts lost bytes of the trace and keeps the first reason with its errno (0: none). */
 void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes);
+/* Adds to a count in the header. Relaxed: several threads count at the same time, and no other data depends on it. */
+static inline void sp_process_count(uint64_t *count, uint64_t more)
+{
+	__atomic_fetch_add(count, more, __ATOMIC_RELAXED);
+}
 
 #endif

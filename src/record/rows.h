@@ -8,10 +8,10 @@
 
 #include "record/thread.h"
 
-/* Returns a chunk to use after `old` (NULL: none yet), twice as large; NULL if there is no space (counted). Needs the
- * process lock. */
+/* Returns a chunk to use after `old` (NULL: none yet), twice as large; base: as in its header. Returns NULL if there is
+ * no space (counted). Needs the process lock. */
 struct sp_raw_chunk *sp_rows_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
-                                   const struct sp_raw_chunk *old);
+                                   const struct sp_raw_chunk *old, uint64_t base);
 /* Returns the place of a row of `bytes` bytes behind the last one of *newest, the thread's newest chunk of this type;
  * NULL for none yet. If it is full, *newest becomes another one; `reserved` links it to the one before. The caller
  * fills the row, then calls sp_rows_added(). Returns NULL if there is no space, or if the calling process is a child of

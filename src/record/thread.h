@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "format/format.h"
+#include "record/machine.h"
 
 enum { SP_C_CACHE = 64 };
 
@@ -111,7 +112,7 @@ extern __thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("init
  * therefore reads 0 and leaves the hot path at once. */
 extern union sp_cleared {
 	_Atomic uint32_t epoch;
-	char page[SP_RAW_PAGE];
+	char page[SP_MACHINE_PAGE];
 } sp_cleared;
 #define sp_epoch (sp_cleared.epoch)
 extern _Atomic bool sp_recording; /* a measurement runs and is not paused */

@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "record/adapter.h"
+#include "record/buffer.h"
 #include "record/callpath.h"
 #include "record/definitions.h"
 #include "record/events/task.h"
@@ -24,6 +25,8 @@
 #include "record/thread.h"
 #include "record/trace.h"
 #include "record/user.h"
+
+enum { LARGE_PAGE = 64 << 10 };
 
 static char dir[] = "/tmp/spartito-test-XXXXXX";
 
@@ -159,6 +162,22 @@ static void *rewinding_after_a_wait(void *unused)
 	return NULL;
 }
 
+/* The same over several chunks, which are changed in the file. */
+static void *rewinding_over_chunks(void *unused)
+{
+	(void)unused;
+	struct sp_thread *t = sp_thread_new();
+	MUST(t && t->traced);
+	const uint32_t region = sp_user_region((struct sp_text){"rewound", 7}, (struct sp_text){"rewound", 7},
+	                                       &(struct sp_user_location){.line = 1});
+	sp_rewind_begin(t, region);
+	for (const uint32_t chunks = t->ev_chunks + 3; t->ev_chunks < chunks;)
+		sp_event(t, sp_ticks(), SP_RAW_ENTER, region);
+	CHECK(sp_rewind_end(t, region, true));
+	CHECK(t->loc.lost_events == 0 && sp_process.header->lost_reason == SP_RAW_REASON_NONE);
+	return NULL;
+}
+
 /* Random walks in a call tree: a call path has one node in whatever order its children are called, and each call is in
  * the node of its path. A chain of only children takes no slot in the table of children. */
 static void *call_paths(void *unused)
@@ -231,22 +250,6 @@ static void in_a_thread(void *(*run)(void *), uint64_t memory)
 	stop();
 }
 
-static void trusted_clocks(void)
-{
-	CHECK(sp_clock_tsc_trusted(true, "tsc\n", "tsc kvm-clock\n", false));
-	CHECK(sp_clock_tsc_trusted(true, "hyperv_clocksource_tsc_page\n", "hyperv_clocksource_tsc_page\n", false));
-	CHECK(sp_clock_tsc_trusted(true, "kvm-clock\n", "kvm-clock tsc\n", true));
-	CHECK(!sp_clock_tsc_trusted(true, "kvm-clock\n", "kvm-clock tsc\n", false));
-	CHECK(!sp_clock_tsc_trusted(true, "kvm-clock\n", "kvm-clock acpi_pm\n", true));
-	CHECK(!sp_clock_tsc_trusted(false, "tsc\n", "tsc\n", true));
-	CHECK(!sp_clock_tsc_trusted(true, "hpet\n", "tsc hpet\n", true));
-	CHECK(!sp_clock_tsc_trusted(true, "", "", true));
-}
-
-/* ---- another measurement begins while a thread is inside an event ---- */
-
-static pthread_barrier_t turn;
-
 /* Whether a file of the directory is mapped that does not belong to the current measurement. */
 static bool old_is_mapped(void)
 {
@@ -259,6 +262,67 @@ static bool old_is_mapped(void)
 	fclose(f);
 	return found;
 }
+
+/* As with pages that are larger than this system's: chunks need not begin where a mapping can begin. In a child, because
+ * nothing may be mapped when the size changes. */
+static void large_pages(void)
+{
+	int status = -1;
+	const pid_t pid = fork();
+	MUST(pid >= 0);
+	if (!pid) {
+		sp_buffer_page = LARGE_PAGE;
+		in_a_thread(last_words, 256 << 10);
+		in_a_thread(rewinding_over_chunks, 1 << 20);
+		start();
+		CHECK(!old_is_mapped());
+		stop();
+		_exit(check_failures != 0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static bool trusted_tsc(bool invariant, const char *current, const char *available, bool host_stable)
+{
+	return sp_clock_counter_trusted(SP_RAW_CLOCK_TSC, invariant, current, available, host_stable);
+}
+
+static void trusted_clocks(void)
+{
+	CHECK(trusted_tsc(true, "tsc\n", "tsc kvm-clock\n", false));
+	CHECK(trusted_tsc(true, "hyperv_clocksource_tsc_page\n", "hyperv_clocksource_tsc_page\n", false));
+	CHECK(trusted_tsc(true, "kvm-clock\n", "kvm-clock tsc\n", true));
+	CHECK(!trusted_tsc(true, "kvm-clock\n", "kvm-clock tsc\n", false));
+	CHECK(!trusted_tsc(true, "kvm-clock\n", "kvm-clock acpi_pm\n", true));
+	CHECK(!trusted_tsc(false, "tsc\n", "tsc\n", true));
+	CHECK(!trusted_tsc(true, "hpet\n", "tsc hpet\n", true));
+	CHECK(!trusted_tsc(true, "", "", true));
+	CHECK(sp_clock_counter_trusted(SP_RAW_CLOCK_CNTVCT, true, "arch_sys_counter\n", "arch_sys_counter\n", true));
+	CHECK(!sp_clock_counter_trusted(SP_RAW_CLOCK_CNTVCT, true, "jiffies\n", "arch_sys_counter jiffies\n", true));
+	CHECK(!sp_clock_counter_trusted(SP_RAW_CLOCK_CNTVCT, true, "tsc\n", "tsc\n", true));
+}
+
+/* The counter of processors that say its rate has this rate: its ticks lie between those of a shorter and a longer time
+ * of the system's clock, whatever happens between two readings. The system may steer its own clock by 1 in 1000. */
+static void rate_of_counter(void)
+{
+	const uint64_t hertz = sp_counter_hertz(), steered = 998, least = 20000000;
+	if (!hertz)
+		return;
+	const uint64_t outer_begin = sp_clock_nanoseconds(CLOCK_MONOTONIC), begin = sp_counter();
+	const uint64_t inner_begin = sp_clock_nanoseconds(CLOCK_MONOTONIC);
+	while (sp_clock_nanoseconds(CLOCK_MONOTONIC) - inner_begin < least)
+		;
+	const uint64_t inner_end = sp_clock_nanoseconds(CLOCK_MONOTONIC), end = sp_counter();
+	const uint64_t outer_end = sp_clock_nanoseconds(CLOCK_MONOTONIC);
+	const double ns = (double)(end - begin) * 1e9 / (double)hertz;
+	CHECK(ns >= (double)(inner_end - inner_begin) * (double)steered / 1000);
+	CHECK(ns <= (double)(outer_end - outer_begin) * 1000 / (double)steered);
+}
+
+/* ---- another measurement begins while a thread is inside an event ---- */
+
+static pthread_barrier_t turn;
 
 /* Like a wrapper that is preempted after thread(), and then records more than its chunk has room for. */
 static void *preempted(void *unused)
@@ -439,7 +503,9 @@ int main(void)
 	MUST(mkdtemp(dir));
 	snprintf(raw, sizeof raw, "%s/raw", dir);
 	MUST(mkdir(raw, 0700) == 0);
+	large_pages();
 	in_a_thread(last_words, 256 << 10);
+	in_a_thread(rewinding_over_chunks, 1 << 20);
 	in_a_thread(backward_step, 0);
 	in_a_thread(backward_step_beside_calls, 0);
 	in_a_thread(long_time_after_a_restart, 0);
@@ -447,6 +513,7 @@ int main(void)
 	in_a_thread(call_paths, 0);
 	in_a_thread(raw_clone, 0);
 	trusted_clocks();
+	rate_of_counter();
 	restart();
 	end_after_stop();
 	turns();

@@ -20,6 +20,7 @@
 #include "record/events/interpose.h"
 #include "record/filter.h"
 #include "record/heap/recorder.h"
+#include "record/machine.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/settings.h"
@@ -36,9 +37,6 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
 
 const struct sp_hook *_Atomic sp_hook_used;
 
@@ -117,7 +115,6 @@ static void meta_command(void)
 	sp_command_free(&c);
 }
 
-/* The processor's own name for itself, because reading /proc/cpuinfo may take milliseconds on a large machine. */
 static void meta_machine(void)
 {
 	struct utsname u;
@@ -127,16 +124,9 @@ static void meta_machine(void)
 		sp_define_meta("os", text, (size_t)n);
 		sp_define_meta("processor", u.machine, strlen(u.machine));
 	}
-#if defined(__x86_64__) || defined(__i386__)
-	enum { BRAND = 0x80000002, PARTS = 3 };
-	unsigned r[4 * PARTS + 1] = {0};
-	for (unsigned i = 0; i < PARTS; i++)
-		if (!__get_cpuid(BRAND + i, &r[4 * i], &r[4 * i + 1], &r[4 * i + 2], &r[4 * i + 3]))
-			return;
-	const char *name = (const char *)r + strspn((const char *)r, " ");
-	if (*name)
+	char name[SP_MACHINE_NAME];
+	if (sp_machine_name(name))
 		sp_define_meta("cpu", name, strlen(name));
-#endif
 }
 
 static void meta_settings(void)

@@ -22,5 +22,5 @@ void sp_code_define(uint32_t region, const struct sp_raw_code *facts)
 	const struct sp_text text = {(const char *)facts, sizeof *facts};
 
 	if (sp_process.settings.annotate && region && sp_define(SP_RAW_DEF_CODE, 0, region, 0, &text, 1))
-		sp_process.header->lost_regions++;
+		sp_process_count(&sp_process.header->lost_regions, 1);
 }

@@ -365,7 +365,7 @@ static uint32_t define_code(const char *module, const struct name *name, const c
 	q = (struct sp_text){name->p, name->n};
 	if (id && sp_label_by_call(code, module, name->p, file) &&
 	    !sp_label_add(id, code, m, q, p, line, code_flags(code)))
-		sp_process.header->lost_regions++;
+		sp_process_count(&sp_process.header->lost_regions, 1);
 	return id;
 }
 

@@ -247,7 +247,7 @@ static bool begin(struct call *c, int i)
 
 static PyObject *end(struct call *c, PyObject *r)
 {
-	if (!r && c->wait.process == sp_adapter_process && sp_self == c->wait.t)
+	if (!r && c->wait.process == sp_adapter_read(&sp_adapter_process) && sp_self == c->wait.t)
 		sp_waits_find_cycle(&c->wait);
 	sp_wait_end(&c->wait, r != NULL);
 	return r;

@@ -63,11 +63,12 @@ static inline void sp_heap_record(const struct sp_heap_recorder *r, struct sp_he
 }
 
 extern uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((visibility("hidden")));
-/* Whether the block may be a recorded one, by the filter. */
+/* Whether the block may be a recorded one, by the filter. Relaxed: whoever passed the block to this thread made its bit
+ * visible too. */
 static inline bool sp_heap_may_be_known(const void *p)
 {
 	const uint32_t at = sp_heap_filter_at(p);
-	return SP_UNLIKELY(sp_heap_filter[at / 64] >> at % 64 & 1);
+	return SP_UNLIKELY(__atomic_load_n(&sp_heap_filter[at / 64], __ATOMIC_RELAXED) >> at % 64 & 1);
 }
 
 static inline void sp_heap_forget(const struct sp_heap_recorder *r, struct sp_heap_self *me, const void *p,

@@ -43,7 +43,7 @@ SP_EXPORT int munmap(void *p, size_t n)
 {
 	const struct sp_heap_recorder *r = sp_heap_recorder_of(SP_HEAP_CALLER);
 	/* report the release first, as others may get the pages immediately; the system rejects other arguments */
-	if (r && n && !((uintptr_t)p & (SP_RAW_PAGE - 1)) && n <= (size_t)INTPTR_MAX - (uintptr_t)p)
+	if (r && n && sp_heap_page_up((uintptr_t)p) == (uintptr_t)p && n <= (size_t)INTPTR_MAX - (uintptr_t)p)
 		unmapped(r, p, sp_heap_page_up(n));
 	return (int)syscall(SYS_munmap, p, n);
 }

@@ -93,12 +93,12 @@ bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, con
 		return false;
 	if (SP_UNLIKELY(sp_quiet) && sp_is_quiet())
 		return false;
-	if (!(*a->wanted & SP_ADAPTER_IO))
+	if (!(sp_adapter_read(a->wanted) & SP_ADAPTER_IO))
 		return false;
 	sp_quiet = (uintptr_t)__builtin_frame_address(0);
 	c->t = a->thread();
 	if (SP_LIKELY(c->t != NULL)) {
-		c->generation = *a->generation;
+		c->generation = sp_adapter_read(a->generation);
 		uint64_t known = __atomic_load_n(&regions[f], __ATOMIC_RELAXED);
 		c->region = SP_LIKELY(known >> 32 == c->generation) ? (uint32_t)known : region_new(f, c->generation);
 		c->handle = 0;
@@ -117,7 +117,7 @@ static bool is_recorded(struct sp_preload_call *c)
 	if (SP_UNLIKELY(sp_quiet) && sp_is_quiet())
 		return false;
 	sp_quiet = (uintptr_t)__builtin_frame_address(0);
-	if (SP_LIKELY(a->thread() == c->t && *a->generation == c->generation))
+	if (SP_LIKELY(a->thread() == c->t && sp_adapter_read(a->generation) == c->generation))
 		return true;
 	sp_quiet = 0;
 	return false;

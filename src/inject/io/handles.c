@@ -39,7 +39,7 @@ static uint64_t *place_of(int fd, bool make)
 /* The handle of an entry; 0: no handle, or of an earlier process. */
 static uint32_t current(uint64_t entry)
 {
-	return entry >> 32 == *sp_preload_adapter->process ? (uint32_t)entry : 0;
+	return entry >> 32 == sp_adapter_read(sp_preload_adapter->process) ? (uint32_t)entry : 0;
 }
 
 static uint32_t path_of(int fd)

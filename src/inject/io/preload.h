@@ -136,13 +136,17 @@ struct sp_preload_call {
 	uint64_t now; /* time of the enter */
 };
 
-/* NULL: no measurement of file I/O is running. */
+/* NULL: no measurement of file I/O is running. It is set once, in release order. */
 extern const struct sp_adapter *sp_preload_adapter;
+static inline const struct sp_adapter *sp_preload_attached(void)
+{
+	return __atomic_load_n(&sp_preload_adapter, __ATOMIC_ACQUIRE);
+}
 
 bool sp_preload_enter(struct sp_preload_call *c, enum sp_preload_function f, const void *caller);
 /* Enters the region. Returns false if the call is not recorded; then do not use c with other functions. */
 #define SP_BEGIN(c, name)                                                                                              \
-	(SP_UNLIKELY(sp_preload_adapter != NULL) &&                                                                    \
+	(SP_UNLIKELY(sp_preload_attached() != NULL) &&                                                                 \
 	 sp_preload_enter(c, SP_F_##name, __builtin_extract_return_addr(__builtin_return_address(0))))
 
 /* Records the begin of an operation, between the enter and the real function. fd may be -1: no handle. */

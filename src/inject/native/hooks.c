@@ -12,7 +12,7 @@
 #define HOOK __attribute__((visibility("hidden")))
 #endif
 
-/* NULL while nothing is recorded; _measure sets it if it is loaded after the object. */
+/* NULL while nothing is recorded; _measure sets it if it is loaded after the object, in release order. */
 static const struct sp_adapter *adapter;
 extern const struct sp_adapter *sp_native_adapter_v1 __attribute__((alias("adapter"), visibility("default")));
 
@@ -21,7 +21,7 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller);
 
 void __cyg_profile_func_enter(void *function, void *caller)
 {
-	const struct sp_adapter *a = __atomic_load_n(&adapter, __ATOMIC_RELAXED);
+	const struct sp_adapter *a = __atomic_load_n(&adapter, __ATOMIC_ACQUIRE);
 	(void)caller;
 	if (a)
 		a->native_enter(function);
@@ -29,7 +29,7 @@ void __cyg_profile_func_enter(void *function, void *caller)
 
 void __cyg_profile_func_exit(void *function, void *caller)
 {
-	const struct sp_adapter *a = __atomic_load_n(&adapter, __ATOMIC_RELAXED);
+	const struct sp_adapter *a = __atomic_load_n(&adapter, __ATOMIC_ACQUIRE);
 	(void)caller;
 	if (a)
 		a->native_leave(function);
@@ -42,7 +42,7 @@ __attribute__((constructor(101))) static void find_measurement(void)
 	if (!a)
 		dlerror(); /* resets the error state, which the program may query */
 	else if (a->version == 1 && a->size >= offsetof(struct sp_adapter, native_forget) + sizeof a->native_forget)
-		__atomic_store_n(&adapter, a, __ATOMIC_RELAXED);
+		__atomic_store_n(&adapter, a, __ATOMIC_RELEASE);
 }
 
 __attribute__((destructor(101))) static void leave_measurement(void)

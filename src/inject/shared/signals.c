@@ -83,7 +83,7 @@ static bool in_vfork(void)
 
 static bool watched(int number)
 {
-	return watching && number > 0 && number < NSIG && !in_vfork();
+	return __atomic_load_n(&watching, __ATOMIC_RELAXED) && number > 0 && number < NSIG && !in_vfork();
 }
 
 SP_WRAP(int, sigaction, (int number, const struct sigaction *act, struct sigaction *old))
@@ -140,8 +140,8 @@ void sp_signals_watch(void)
 	int error = errno;
 	if (watching)
 		return;
-	watching = true;
 	forked();
+	__atomic_store_n(&watching, true, __ATOMIC_RELEASE);
 	pthread_atfork(NULL, NULL, forked);
 	int (*real)(int, const struct sigaction *, struct sigaction *) = REAL(sigaction);
 	for (int i = 1; i < NSIG; i++) {

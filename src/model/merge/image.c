@@ -430,7 +430,7 @@ static int check_rows(void *arg)
 	const struct sp_location *l = c->l;
 	const struct sp_row *rows = m->values + l->first_value;
 	const uint64_t *metrics = sp_metrics_at(m->row_metrics, l->first_value, m->n_metrics);
-	const size_t page = SP_IMAGE_PAGE;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t first = (uintptr_t)rows & ~(page - 1);
 	uint32_t last = 0;
 	size_t i;

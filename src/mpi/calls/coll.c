@@ -72,6 +72,6 @@ void sp_mpi_prepared(struct sp_mpi_call *c, const MPI_Request *request)
 		return;
 	struct sp_mpi_request r = request_of(c, *request);
 	r.persistent = true;
-	r.process = *sp_mpi_adapter->process;
+	r.process = sp_adapter_read(sp_mpi_adapter->process);
 	sp_mpi_request_add(&r);
 }

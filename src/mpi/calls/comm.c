@@ -104,7 +104,7 @@ struct sp_mpi_comm *sp_mpi_comm_find(MPI_Comm comm)
 uint32_t sp_mpi_comm_known_id(MPI_Comm comm)
 {
 	const struct sp_mpi_comm *m = sp_mpi_comm_find(comm);
-	return m && m->process == *sp_mpi_adapter->process ? m->id : 0;
+	return m && m->process == sp_adapter_read(sp_mpi_adapter->process) ? m->id : 0;
 }
 
 SP_COLD static struct sp_mpi_comm *find_slow(MPI_Comm comm)
@@ -114,7 +114,7 @@ SP_COLD static struct sp_mpi_comm *find_slow(MPI_Comm comm)
 	struct sp_mpi_comm *m = sp_mpi_comm_find(comm);
 	if (!m)
 		m = sp_mpi_comm_found(comm);
-	if (m && m->process != *sp_mpi_adapter->process)
+	if (m && m->process != sp_adapter_read(sp_mpi_adapter->process))
 		sp_mpi_comm_define(m);
 	used = m;
 	return m;
@@ -124,7 +124,7 @@ struct sp_mpi_comm *sp_mpi_comm(MPI_Comm comm)
 {
 	struct sp_mpi_comm *m = used;
 	if (SP_LIKELY(m && __atomic_load_n(&m->handle, __ATOMIC_RELAXED) == sp_mpi_comm_handle(comm) &&
-	              m->process == *sp_mpi_adapter->process))
+	              m->process == sp_adapter_read(sp_mpi_adapter->process)))
 		return m;
 	return find_slow(comm);
 }
@@ -136,7 +136,7 @@ bool sp_mpi_comm_again(uint64_t handle, uint32_t id)
 	pthread_mutex_unlock(&lock);
 	if (!m || m->id != id)
 		return false;
-	if (m->process != *sp_mpi_adapter->process)
+	if (m->process != sp_adapter_read(sp_mpi_adapter->process))
 		sp_mpi_comm_define(m);
-	return m->process == *sp_mpi_adapter->process;
+	return m->process == sp_adapter_read(sp_mpi_adapter->process);
 }

@@ -171,7 +171,7 @@ struct sp_mpi_comm *sp_mpi_comm_new(MPI_Comm comm, uint64_t parent, enum sp_mpi_
 	if (origin == SP_COMM_TOPOLOGY)
 		PMPI_Topo_test(comm, &topology);
 	m.cart = topology == MPI_CART;
-	m.process = *sp_mpi_adapter->process - 1;
+	m.process = sp_adapter_read(sp_mpi_adapter->process) - 1;
 	if (origin <= SP_COMM_SELF)
 		strcpy(m.name, origin == SP_COMM_WORLD ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
 	struct sp_mpi_comm *entry = sp_mpi_comm_insert(&m);
@@ -233,7 +233,7 @@ void sp_mpi_comm_define(struct sp_mpi_comm *m)
 	                                        {local, (size_t)n * sizeof *local},
 	                                        {remote, (size_t)k * sizeof *remote}};
 	if (sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4) == 0) {
-		m->process = *sp_mpi_adapter->process;
+		m->process = sp_adapter_read(sp_mpi_adapter->process);
 		if (m->cart)
 			define_cart(m);
 	}
@@ -245,5 +245,5 @@ void sp_mpi_comm_define_name(struct sp_mpi_comm *m)
 {
 	const struct sp_adapter_text text[4] = {{m->name, strlen(m->name)}, {"", 0}, {"", 0}, {"", 0}};
 	if (sp_mpi_adapter->define(SP_RAW_DEF_COMM, m->flags, m->id, 0, text, 4))
-		m->process = *sp_mpi_adapter->process - 1; /* at its next use */
+		m->process = sp_adapter_read(sp_mpi_adapter->process) - 1; /* at its next use */
 }

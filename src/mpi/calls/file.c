@@ -74,7 +74,7 @@ static uint64_t string_of(const char *path)
 /* The file's number in the trace; records its opening if needed. Call with the lock held. */
 static uint64_t number_of(const struct sp_mpi_call *c, struct file *f)
 {
-	if (f->number >> 32 != *sp_mpi_adapter->process) {
+	if (f->number >> 32 != sp_adapter_read(sp_mpi_adapter->process)) {
 		f->number = sp_mpi_adapter->io_handle();
 		const uint64_t payload[4] = {(uint32_t)f->number, string_of(f->path), open_flags(f->amode),
 		                             sp_mpi_pair(SP_RAW_IO_MPI, f->comm)};
@@ -150,7 +150,7 @@ int sp_mpi_wrap_File_close(MPI_File *file)
 		return PMPI_File_close(file);
 	struct file *f = *file == MPI_FILE_NULL ? NULL : take(*file);
 	sp_mpi_returned(c, PMPI_File_close(file));
-	if (f && sp_mpi_counts(c) && f->number >> 32 == *sp_mpi_adapter->process) {
+	if (f && sp_mpi_counts(c) && f->number >> 32 == sp_adapter_read(sp_mpi_adapter->process)) {
 		const uint64_t number = (uint32_t)f->number;
 		sp_mpi_event(c, SP_RAW_X_IO_DESTROY, &number, 1);
 	}

@@ -124,7 +124,7 @@ static void make_persistent(const struct sp_mpi_call *c, struct sp_mpi_request *
 	r->persistent = true;
 	r->comm = sp_mpi_comm_id(comm);
 	r->persistent_comm = sp_mpi_comm_handle(comm);
-	r->process = c->t ? *sp_mpi_adapter->process : 0;
+	r->process = c->t ? sp_adapter_read(sp_mpi_adapter->process) : 0;
 	sp_mpi_request_add(r);
 }
 

@@ -450,7 +450,7 @@ void sp_mpi_released(struct sp_mpi_call *c)
  * the request if the communicator was freed. */
 static bool has_comm(const struct sp_mpi_request *r)
 {
-	return r->process == *sp_mpi_adapter->process ||
+	return r->process == sp_adapter_read(sp_mpi_adapter->process) ||
 	       (r->persistent_comm && sp_mpi_comm_again(r->persistent_comm, r->comm));
 }
 

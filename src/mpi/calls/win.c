@@ -45,7 +45,7 @@ static void define(struct sp_mpi_win *w)
 {
 	const struct sp_adapter_text text = {w->name, strlen(w->name)};
 	if (sp_mpi_adapter->define(SP_RAW_DEF_WIN, 0, w->id, w->comm, &text, 1) == 0)
-		w->process = *sp_mpi_adapter->process;
+		w->process = sp_adapter_read(sp_mpi_adapter->process);
 }
 
 static struct sp_mpi_win *find(uint64_t handle)
@@ -102,7 +102,7 @@ struct sp_mpi_win *sp_mpi_win(MPI_Win win)
 		w = find(handle_of(win));
 		used = w;
 	}
-	if (w && SP_UNLIKELY(w->process != *sp_mpi_adapter->process))
+	if (w && SP_UNLIKELY(w->process != sp_adapter_read(sp_mpi_adapter->process)))
 		define(w);
 	return w;
 }
@@ -142,7 +142,7 @@ static uint64_t hash_of(const void *bytes, size_t n)
 /* Call with the lock held. */
 static uint32_t group_of(uint64_t hash, bool *is_new)
 {
-	const uint32_t process = *sp_mpi_adapter->process;
+	const uint32_t process = sp_adapter_read(sp_mpi_adapter->process);
 	for (size_t i = 0; i < n_groups; i++)
 		if (groups[i].hash == hash && groups[i].process == process)
 			return groups[i].id;

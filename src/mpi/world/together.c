@@ -106,7 +106,7 @@ static void flush(const char *raw)
 
 static void finalize_merge(const struct sp_adapter *a, void (*last)(void *), void *arg)
 {
-	uint64_t all = (*a->wanted & SP_ADAPTER_MERGE) && a->over() && sp_mpi_merge_ready();
+	uint64_t all = (sp_adapter_read(a->wanted) & SP_ADAPTER_MERGE) && a->over() && sp_mpi_merge_ready();
 	if (sp_mpi_wait_least(&all, 1, world.comm) != MPI_SUCCESS)
 		return;
 	if (world.census.rank == 0)

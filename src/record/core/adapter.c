@@ -31,10 +31,20 @@ static uint64_t key_of(uint32_t region)
 	return (uint64_t)region << 8 | 6;
 }
 
+/* For sp_adapter_read(). Only one thread, which starts a measurement, sets them. */
+static void set(uint32_t *member, uint32_t value)
+{
+	__atomic_store_n(member, value, __ATOMIC_RELAXED);
+}
+
 static bool mpi_wanted(void)
 {
 	char why[300];
-	return sp_mpi_groups(sp_process.settings.mpi, &mpi_groups, why, sizeof why) == 0 && mpi_groups;
+	uint32_t groups = 0;
+	const bool known = sp_mpi_groups(sp_process.settings.mpi, &groups, why, sizeof why) == 0;
+	if (known)
+		set(&mpi_groups, groups);
+	return known && groups;
 }
 
 /* Columns are defined before MPI begins and take space in every process. They are therefore made only if an MPI
@@ -70,12 +80,12 @@ void sp_adapter_columns(void)
 
 void sp_adapter_new_file(int start)
 {
-	sp_adapter_process++;
+	set(&sp_adapter_process, sp_adapter_process + 1);
 	if (start) {
-		generation++;
+		set(&generation, generation + 1);
 		sp_native_forget();
-		wanted = (sp_process.settings.io ? SP_ADAPTER_IO : 0u) | (mpi_wanted() ? SP_ADAPTER_MPI : 0u) |
-		         (sp_process.settings.finalize ? SP_ADAPTER_MERGE : 0u);
+		set(&wanted, (sp_process.settings.io ? SP_ADAPTER_IO : 0u) | (mpi_wanted() ? SP_ADAPTER_MPI : 0u) |
+		                 (sp_process.settings.finalize ? SP_ADAPTER_MERGE : 0u));
 	}
 }
 
@@ -191,9 +201,10 @@ static void add(struct sp_thread *t, enum sp_adapter_count which, uint64_t amoun
 static uint64_t io_handle(void)
 {
 	static uint64_t last;
+	const uint64_t process = sp_adapter_read(&sp_adapter_process);
 	uint64_t before = __atomic_load_n(&last, __ATOMIC_RELAXED), next;
 	do
-		next = (before >> 32 == sp_adapter_process ? before : (uint64_t)sp_adapter_process << 32) + 1;
+		next = (before >> 32 == process ? before : process << 32) + 1;
 	while (!__atomic_compare_exchange_n(&last, &before, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return next;
 }

@@ -32,6 +32,17 @@
  * of a start. Sizes are in bytes. */
 enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20, HUGE_PAGE = 2 << 20 };
 
+size_t sp_buffer_page;
+
+/* Bytes between the begin of the system's page and an offset in the file: a mapping begins with a whole page, and pages
+ * may be larger than SP_RAW_PAGE. */
+static uint64_t in_page(uint64_t offset)
+{
+	if (!sp_buffer_page)
+		sp_buffer_page = (size_t)sysconf(_SC_PAGESIZE);
+	return offset % sp_buffer_page;
+}
+
 static uint64_t page_up(uint64_t n)
 {
 	return (n + SP_RAW_PAGE - 1) & ~(uint64_t)(SP_RAW_PAGE - 1);
@@ -81,8 +92,21 @@ static char *map_without_descriptor(uint64_t offset, uint64_t bytes)
 	char *all = mremap(sp_process.header, 0, offset + bytes, MREMAP_MAYMOVE);
 	if (all == MAP_FAILED)
 		return NULL;
-	munmap(all, offset);
+	if (offset > in_page(offset))
+		munmap(all, offset - in_page(offset));
 	return all + offset;
+}
+
+void *sp_buffer_map(int fd, uint64_t offset, uint64_t bytes)
+{
+	const uint64_t more = in_page(offset);
+	char *p = mmap(NULL, more + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - more));
+	return p == MAP_FAILED ? NULL : p + more;
+}
+
+void sp_buffer_unmap(void *p, uint64_t offset, uint64_t bytes)
+{
+	munmap((char *)p - in_page(offset), in_page(offset) + bytes);
 }
 
 static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
@@ -90,17 +114,18 @@ static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
 	*fd = open(sp_process.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (*fd < 0)
 		return errno == EMFILE || errno == ENFILE ? map_without_descriptor(offset, bytes) : NULL;
-	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, (off_t)offset);
-	return p == MAP_FAILED ? NULL : p;
+	return sp_buffer_map(*fd, offset, bytes);
 }
 
 /* Makes the pages exist: in one system call if the kernel supports it, otherwise by reserving the blocks. On file
  * systems with large folios 2 MB pages cost a quarter of 4 KB pages. */
 static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 {
+	char *pages = p - in_page(offset);
+	const uint64_t all = in_page(offset) + bytes;
 	if (bytes >= HUGE_PAGE)
-		madvise(p, bytes, MADV_HUGEPAGE); /* a hint: the kernel ignores it if it cannot use huge pages */
-	if (!madvise(p, bytes, MADV_POPULATE_WRITE))
+		madvise(pages, all, MADV_HUGEPAGE); /* a hint: the kernel ignores it if it cannot use huge pages */
+	if (!madvise(pages, all, MADV_POPULATE_WRITE))
 		return 0;
 	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would raise SIGBUS */
 		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
@@ -121,7 +146,7 @@ static int grow_file(uint64_t bytes, struct sp_segment *out)
 		close(fd);
 	if (r) {
 		if (p)
-			munmap(p, bytes);
+			sp_buffer_unmap(p, offset, bytes);
 		if (truncate(sp_process.path, (off_t)offset))
 			return r;
 		return r;
@@ -148,7 +173,7 @@ static void segment_release(int i)
 	struct sp_segment *s = &sp_process.segments[i];
 	if (s->live || i == sp_process.current[SP_STREAM_EVENTS] || i == sp_process.current[SP_STREAM_STATE])
 		return;
-	munmap(s->address, s->bytes);
+	sp_buffer_unmap(s->address, s->offset, s->bytes);
 	size_t last = --sp_process.n_segments;
 	sp_process.segments[i] = sp_process.segments[last];
 	for (int k = 0; k < SP_STREAMS; k++)
@@ -231,7 +256,8 @@ bool sp_buffer_seal(void)
 	return !sp_process.unsealed;
 }
 
-struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes)
+struct sp_raw_chunk *sp_buffer_unpublished(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes,
+                                           uint32_t seq, uint64_t base)
 {
 	int stream = type == SP_RAW_EVENTS ? SP_STREAM_EVENTS : SP_STREAM_STATE;
 	bytes = page_up(bytes);
@@ -257,9 +283,24 @@ struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct s
 	sp_process.mapped += bytes;
 	c->type = type;
 	c->location = t ? t->loc.id : SP_RAW_NONE;
+	c->seq = seq;
 	c->bytes = bytes;
+	c->base = base;
 	c->address = (uint64_t)c;
-	c->magic = SP_RAW_CHUNK_MAGIC;
+	return c;
+}
+
+void sp_buffer_publish(struct sp_raw_chunk *c)
+{
+	__atomic_store_n(&c->magic, SP_RAW_CHUNK_MAGIC, __ATOMIC_RELEASE);
+}
+
+struct sp_raw_chunk *sp_buffer_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t, uint64_t bytes,
+                                     uint32_t seq, uint64_t base)
+{
+	struct sp_raw_chunk *c = sp_buffer_unpublished(type, t, bytes, seq, base);
+	if (c)
+		sp_buffer_publish(c);
 	return c;
 }
 
@@ -392,7 +433,10 @@ static int open_file(const char *dir)
 	h->memory_limit = sp_process.settings.trace_memory;
 	h->clock = sp_clock_kind;
 	h->first = h->last = sp_clock_sync();
-	memcpy(h->magic, SP_RAW_MAGIC, 8);
+	uint64_t magic;
+	memcpy(&magic, SP_RAW_MAGIC, sizeof magic);
+	/* last: readers see a header with it complete */
+	__atomic_store_n((uint64_t *)h->magic, magic, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -431,10 +475,11 @@ void sp_buffer_close(void)
 		sp_process.header->bytes = before;
 }
 
-void sp_buffer_unmap(struct sp_segment *segments, size_t n, struct sp_raw_header *header)
+void sp_buffer_unmap_all(struct sp_segment *segments, size_t n, struct sp_raw_header *header)
 {
 	for (size_t i = 0; i < n; i++)
-		munmap(segments[i].address, segments[i].bytes);
+		sp_buffer_unmap(segments[i].address, segments[i].offset, segments[i].bytes);
 	free(segments);
-	munmap(header, SP_RAW_PAGE);
+	if (header)
+		munmap(header, SP_RAW_PAGE);
 }

@@ -55,13 +55,11 @@ static int nodes_more(struct sp_thread *t)
 	while (bytes > FIRST_NODES && sp_process.mapped + bytes > limit)
 		bytes /= 2;
 	bool full = t->node_chunk && sp_process.mapped + bytes > limit;
-	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_NODES, t, bytes);
+	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_NODES, t, bytes, t->node_chunks, t->loc.nodes);
 	if (full)
 		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
-	if (c) {
-		c->seq = t->node_chunks++;
-		c->base = t->loc.nodes;
-	}
+	if (c)
+		t->node_chunks++;
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!c)
 		return -ENOSPC;

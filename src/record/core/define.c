@@ -22,13 +22,13 @@ static struct sp_raw_chunk *reserve_defs(uint64_t bytes)
 	if (!more)
 		return NULL;
 	sp_process.defs = more;
+	const uint32_t seq = (uint32_t)sp_process.n_defs;
 	uint64_t want = bytes + sizeof *c > DEFS_CHUNK ? bytes + sizeof *c : DEFS_CHUNK;
-	c = sp_buffer_chunk(SP_RAW_DEFS, NULL, want);
+	c = sp_buffer_chunk(SP_RAW_DEFS, NULL, want, seq, 0);
 	if (!c && want == DEFS_CHUNK)
-		c = sp_buffer_chunk(SP_RAW_DEFS, NULL, bytes + sizeof *c);
+		c = sp_buffer_chunk(SP_RAW_DEFS, NULL, bytes + sizeof *c, seq, 0);
 	if (!c)
 		return NULL;
-	c->seq = (uint32_t)sp_process.n_defs;
 	sp_process.defs[sp_process.n_defs++] = c;
 	return c;
 }
@@ -90,7 +90,7 @@ static uint32_t region_locked(const struct sp_text *text, uint32_t line, unsigne
 	struct sp_raw_header *h = sp_process.header;
 	if (sp_process.n_regions >= SP_RAW_ID_MAX ||
 	    define_locked(SP_RAW_DEF_REGION, flags, sp_process.n_regions + 1, line, text, 3)) {
-		h->lost_regions++;
+		sp_process_count(&h->lost_regions, 1);
 		return 0;
 	}
 	h->regions = ++sp_process.n_regions;

@@ -59,11 +59,10 @@ void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes)
 	struct sp_raw_header *h = sp_process.header;
 	if (!h)
 		return;
-	h->lost_bytes += bytes;
-	if (h->lost_reason == SP_RAW_REASON_NONE) {
-		h->lost_reason = reason;
+	uint32_t none = SP_RAW_REASON_NONE;
+	sp_process_count(&h->lost_bytes, bytes);
+	if (__atomic_compare_exchange_n(&h->lost_reason, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		h->lost_errno = error;
-	}
 	if (reason == SP_RAW_REASON_DISK)
 		sp_process.disk_failed = true;
 }
@@ -217,7 +216,7 @@ static void count_lost(struct sp_raw_header *h, int error)
 {
 	int32_t none = 0;
 	__atomic_compare_exchange_n(&h->lost_children_errno, &none, error, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&h->lost_children, 1, __ATOMIC_RELAXED);
+	sp_process_count(&h->lost_children, 1);
 }
 
 /* This child is not recorded, and only its parent's file h can say so. */
@@ -234,7 +233,7 @@ void sp_process_forks_unrecorded(void)
 		count_lost(counted_in, 0); /* 0: the file already has a reason */
 }
 
-/* Whether the kernel clears sp_cleared in children; false before Linux 4.14, or with pages larger than SP_RAW_PAGE. */
+/* Whether the kernel clears sp_cleared in children; false before Linux 4.14. */
 static bool clears_epoch;
 
 bool sp_process_is_foreign(void)
@@ -272,11 +271,8 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 		sp_recording = false; /* the child's file says why it is empty */
 	else
 		child_lost(forking.header, -r);
-	for (size_t i = 0; i < forking.n_segments; i++)
-		munmap(forking.segments[i].address, forking.segments[i].bytes);
-	if (forking.header != counted_in)
-		munmap(forking.header, SP_RAW_PAGE);
-	free(forking.segments);
+	sp_buffer_unmap_all(forking.segments, forking.n_segments,
+	                    forking.header != counted_in ? forking.header : NULL);
 	free(forking.defs);
 	fork_forget();
 	sp_retired_forget();
@@ -405,7 +401,7 @@ void sp_process_exec(bool begins)
 		sp_clib_stop();
 	sp_process_sync();
 	h->end_ticks = begins ? sp_ticks() : 0;
-	h->ended = begins ? SP_RAW_ENDED_EXEC : SP_RAW_RUNNING;
+	__atomic_store_n(&h->ended, begins ? SP_RAW_ENDED_EXEC : SP_RAW_RUNNING, __ATOMIC_RELEASE);
 }
 
 void sp_process_stop(enum sp_raw_ended how)

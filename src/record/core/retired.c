@@ -40,7 +40,7 @@ static void thread_free(struct sp_thread *t)
 
 static void retired_free(struct sp_retired *past)
 {
-	sp_buffer_unmap(past->segments, past->n_segments, past->header);
+	sp_buffer_unmap_all(past->segments, past->n_segments, past->header);
 	free(past);
 }
 

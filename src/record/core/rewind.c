@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* One remembered position in the trace of a thread. */
@@ -92,8 +91,8 @@ void sp_rewind_chunk(struct sp_thread *t, const struct sp_raw_chunk *c)
  * that is only on disk. Returns 0 or -errno. */
 static int end_chunk(int fd, const struct sp_rewind *r)
 {
-	struct sp_raw_chunk *c = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)r->chunk);
-	if (c == MAP_FAILED)
+	struct sp_raw_chunk *c = sp_buffer_map(fd, r->chunk, r->bytes);
+	if (!c)
 		return -errno;
 	/* a process that is killed in between leaves a chunk without a checksum */
 	__atomic_store_n(&c->words, 0, __ATOMIC_RELEASE);
@@ -101,7 +100,7 @@ static int end_chunk(int fd, const struct sp_rewind *r)
 	if (r->next < r->bytes)
 		*(uint64_t *)((char *)c + r->next) = SP_RAW_END;
 	sp_raw_chunk_seal(c, c + 1, r->bytes - sizeof *c);
-	munmap(c, r->bytes);
+	sp_buffer_unmap(c, r->chunk, r->bytes);
 	return 0;
 }
 

@@ -20,12 +20,12 @@ static bool is_allowed(uint64_t bytes)
 }
 
 struct sp_raw_chunk *sp_rows_chunk(enum sp_raw_chunk_type type, const struct sp_thread *t,
-                                   const struct sp_raw_chunk *old)
+                                   const struct sp_raw_chunk *old, uint64_t base)
 {
 	uint64_t bytes = old ? old->bytes * 2 : FIRST_BYTES;
 	if (bytes > MAX_BYTES)
 		bytes = MAX_BYTES;
-	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes) : NULL;
+	return is_allowed(bytes) ? sp_buffer_chunk(type, t, bytes, old ? old->seq + 1 : 0, base) : NULL;
 }
 
 void *sp_rows_next(struct sp_thread *t, enum sp_raw_chunk_type type, size_t bytes, struct sp_raw_chunk **newest)
@@ -35,11 +35,10 @@ void *sp_rows_next(struct sp_thread *t, enum sp_raw_chunk_type type, size_t byte
 		if (sp_process.pid != getpid())
 			return NULL;
 		pthread_mutex_lock(&sp_process.lock);
-		c = sp_rows_chunk(type, t, old);
+		c = sp_rows_chunk(type, t, old, 0);
 		pthread_mutex_unlock(&sp_process.lock);
 		if (!c)
 			return NULL;
-		c->seq = old ? old->seq + 1 : 0;
 		c->reserved[0] = (uint64_t)old;
 		*newest = c;
 	}

@@ -60,13 +60,13 @@ static int stack_grow(struct sp_thread *t)
 {
 	uint64_t bytes = t->stack_chunk ? t->stack_chunk->bytes * 2 : FIRST_STACK;
 	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_STACK, t, bytes), *old = t->stack_chunk;
+	struct sp_raw_chunk *old = t->stack_chunk;
+	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_STACK, t, bytes, old ? old->seq + 1 : 0, 0);
 	if (c) {
 		size_t depth = old ? sp_stack_depth(t) : 0;
 		struct sp_raw_frame *to = (struct sp_raw_frame *)(c + 1);
 		if (old)
 			memcpy(to, (void *)t->loc.base, (depth + 1) * sizeof *to);
-		c->seq = old ? old->seq + 1 : 0;
 		t->loc.base = (uint64_t)to;
 		t->loc.top = (uint64_t)(to + depth);
 		t->loc.stack = sp_buffer_offset(c);

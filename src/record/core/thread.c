@@ -162,9 +162,9 @@ static bool is_left_out(void)
 
 static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
 {
-	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_LOCATION, NULL, SP_RAW_PAGE);
+	struct sp_raw_chunk *c = sp_buffer_unpublished(SP_RAW_LOCATION, NULL, SP_RAW_PAGE, 0, 0);
 	if (!c) {
-		sp_process.header->lost_threads++;
+		sp_process_count(&sp_process.header->lost_threads, 1);
 		return NULL;
 	}
 	struct sp_thread *t = (struct sp_thread *)(c + 1);
@@ -179,6 +179,7 @@ static struct sp_thread *location_new(uint64_t tid, uint64_t begin)
 	t->paused_ticks = sp_process.paused_ticks;
 	t->slot = &sp_self;
 	c->used = sizeof t->loc;
+	sp_buffer_publish(c);
 	t->next = sp_process.threads;
 	sp_process.threads = t;
 	return t;
@@ -192,7 +193,7 @@ static struct sp_thread *with_parts(struct sp_thread *t)
 		return t;
 	pthread_mutex_lock(&sp_process.lock);
 	if (is_listed(t)) {
-		sp_process.header->lost_threads += sp_process.header->ended == SP_RAW_RUNNING;
+		sp_process_count(&sp_process.header->lost_threads, sp_process.header->ended == SP_RAW_RUNNING);
 		t->loc.end = t->loc.begin;
 		give_back(t);
 	} else {
@@ -294,7 +295,7 @@ void sp_thread_restart(struct sp_thread *t)
 	if (sp_thread_nodes_init(t)) {
 		/* the thread cannot be recorded: its stack stays empty */
 		t->stack_end = NULL;
-		sp_process.header->lost_threads++;
+		sp_process_count(&sp_process.header->lost_threads, 1);
 		return;
 	}
 	sp_stack_root(t);

@@ -48,11 +48,10 @@ static struct sp_raw_chunk *events_chunk(struct sp_thread *t)
 	if (!events_allowed(bytes))
 		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
 	else if (!sp_process.disk_failed)
-		c = sp_buffer_chunk(SP_RAW_EVENTS, t, bytes);
+		c = sp_buffer_chunk(SP_RAW_EVENTS, t, bytes, t->ev_chunks, t->loc.last);
 	if (c) {
 		sp_process.event_bytes += c->bytes;
-		c->seq = t->ev_chunks++;
-		c->base = t->loc.last;
+		t->ev_chunks++;
 	}
 	return c;
 }
@@ -80,6 +79,13 @@ static uint64_t extra_word(uint64_t delta, unsigned what, unsigned words)
 	return delta << SP_RAW_DELTA_SHIFT | (uint64_t)(what | words << 8) << SP_RAW_KIND_BITS | SP_RAW_EXTRA;
 }
 
+/* Stores the first word of a record last: if the process is killed before that, the record does not exist, and readers
+ * of the file see it complete. */
+static void put_first(uint64_t *w, uint64_t word)
+{
+	__atomic_store_n(w, word, __ATOMIC_RELEASE);
+}
+
 /* Reserves `words` words in one chunk for a record at the time *now (ticks). The caller stores them and moves loc.next
  * behind them. Begins the next chunk if this one is too full, and writes a separate TIME record if the time since the
  * last event is too long for an event. If the clock went back, *now becomes the time of the last event. Returns NULL
@@ -97,7 +103,7 @@ static uint64_t *reserve(struct sp_thread *t, uint64_t *now, unsigned words)
 	sp_assert_in_chunk(t, w, all);
 	if (is_long) {
 		w[1] = *now - t->loc.last;
-		w[0] = extra_word(0, SP_RAW_X_TIME, 1);
+		put_first(w, extra_word(0, SP_RAW_X_TIME, 1));
 		w += TIME_WORDS;
 		t->loc.next = (uint64_t)w;
 		t->loc.last = *now;
@@ -149,10 +155,9 @@ static bool append(struct sp_thread *t, unsigned what, const uint64_t *payload, 
 	uint64_t *w = reserve(t, &now, 1 + n + behind);
 	if (!w)
 		return false;
-	/* the first word is stored last: if the process is killed before that, the record does not exist */
 	for (unsigned i = 0; i < n; i++)
 		w[1 + i] = payload[i];
-	w[0] = extra_word(now - t->loc.last, what, n);
+	put_first(w, extra_word(now - t->loc.last, what, n));
 	t->loc.last = now;
 	t->loc.next = (uint64_t)(w + 1 + n);
 	if (off_behind)

@@ -7,6 +7,7 @@
 #include "record/definitions.h"
 #include "record/events/task.h"
 #include "record/hot.h"
+#include "record/machine.h"
 #include "record/off_cpu.h"
 #include "record/process.h"
 #include "record/thread.h"
@@ -14,7 +15,6 @@
 #include "record/waits/waits.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <link.h>
 #include <stdlib.h>
@@ -22,14 +22,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
-#elif defined(__aarch64__)
-enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
-#else
-enum { JUMP_SLOT = -1, GLOB_DAT = -1 };
-#endif
 
 /* ---- entries of the linker's table ---- */
 
@@ -82,7 +74,7 @@ static void **find_entry(const struct object *o, const char *name)
 		for (size_t i = 0; r[k].p && i < r[k].n; i++) {
 			const ElfW(Rela) *one = &r[k].p[i];
 			uint32_t type = ELF64_R_TYPE(one->r_info);
-			if ((type == (uint32_t)JUMP_SLOT || type == (uint32_t)GLOB_DAT) &&
+			if ((type == (uint32_t)SP_MACHINE_JUMP_SLOT || type == (uint32_t)SP_MACHINE_GLOB_DAT) &&
 			    !strcmp(strings + symbols[ELF64_R_SYM(one->r_info)].st_name, name))
 				return (void **)(o->base + one->r_offset);
 		}
@@ -148,7 +140,7 @@ static int on_create(pthread_t *thread, const pthread_attr_t *attributes, void *
 	if (!s)
 		return real_create(thread, attributes, function, argument);
 	uint64_t now = sp_ticks();
-	*s = (struct start){function, argument, t->loc.id, sp_thread_number(), sp_adapter_process};
+	*s = (struct start){function, argument, t->loc.id, sp_thread_number(), sp_adapter_read(&sp_adapter_process)};
 	uint32_t number = s->number;
 	int r = real_create(thread, attributes, thread_main, s);
 	if (r)
@@ -165,7 +157,7 @@ bool sp_interpose_threads(void)
 
 bool sp_interpose_creator(uint32_t *location, uint32_t *number)
 {
-	if (!begun.number || begun.process != sp_adapter_process)
+	if (!begun.number || begun.process != sp_adapter_read(&sp_adapter_process))
 		return false;
 	*location = begun.location;
 	*number = begun.number;

@@ -343,7 +343,7 @@ void sp_native_attach(void)
 		void *object = name ? dlopen(*name ? name : NULL, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 		const struct sp_adapter **place = object ? dlsym(object, SP_NATIVE_SYMBOL) : NULL;
 		if (place)
-			__atomic_store_n(place, &sp_adapter_v1, __ATOMIC_RELAXED);
+			__atomic_store_n(place, &sp_adapter_v1, __ATOMIC_RELEASE);
 		if (object)
 			dlclose(object);
 		free(all.p[i]);

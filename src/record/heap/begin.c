@@ -11,7 +11,7 @@
 
 #include <sys/mman.h>
 
-enum { SERIES_BYTES = 64 << 10 };
+enum { SERIES_BYTES = 64 << 10, INTERRUPTED_NS = 26000 };
 
 bool sp_heap_wanted(const struct sp_settings *s)
 {
@@ -45,8 +45,8 @@ void sp_heap_file(void)
 	if (!sp_heap_wanted(&sp_process.settings))
 		return;
 	pthread_mutex_lock(&sp_process.lock);
-	struct sp_raw_chunk *c = sp_buffer_chunk(SP_RAW_HEAP, NULL, SP_RAW_PAGE);
-	struct sp_raw_chunk *series = c ? sp_buffer_chunk(SP_RAW_SERIES, NULL, SERIES_BYTES) : NULL;
+	struct sp_raw_chunk *c = sp_buffer_unpublished(SP_RAW_HEAP, NULL, SP_RAW_PAGE, 0, 0);
+	struct sp_raw_chunk *series = c ? sp_buffer_chunk(SP_RAW_SERIES, NULL, SERIES_BYTES, 0, 0) : NULL;
 	pthread_mutex_unlock(&sp_process.lock);
 	if (!c)
 		return;
@@ -59,6 +59,7 @@ void sp_heap_file(void)
 	    .begin = sp_ticks(),
 	    .passed_location = SP_RAW_NONE,
 	};
+	sp_buffer_publish(c);
 	sp_heap.series = series;
 	sp_heap.series_every = 0;
 	sp_heap.point_ns = sp_heap.slice_ns = 0;
@@ -81,6 +82,7 @@ const struct sp_heap_recorder *sp_heap_start(uint64_t *bits, const uintptr_t own
 	sp_heap_lock();
 	sp_heap.filter = sample ? sp_heap.bits : NULL;
 	sp_heap.untimed = sample ? 0 : SP_HEAP_TIMED - 1;
+	sp_heap.interrupted = sp_clock_about(INTERRUPTED_NS);
 	sp_heap_filter_clear();
 	sp_heap_recorder.sample = sample;
 	sp_heap_recorder.own_begin = own[0];

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLS = 64, LARGE = 64 << 10, INTERRUPTED = 1 << 16 /* ticks */ };
+enum { CALLS = 64, LARGE = 64 << 10 };
 /* A flag in the site of a released block: it was counted as temporary. */
 #define TEMPORARY (UINT64_C(1) << 63)
 
@@ -214,7 +214,7 @@ static inline uint64_t cost_begin(void)
 SP_COLD static void cost_add(uint64_t begin, uint64_t many)
 {
 	const uint64_t ticks = sp_ticks_between(begin, sp_ticks());
-	sp_heap.raw->cost += many * (ticks < INTERRUPTED ? ticks : INTERRUPTED);
+	sp_heap.raw->cost += many * (ticks < sp_heap.interrupted ? ticks : sp_heap.interrupted);
 }
 
 static inline void cost_end(uint64_t begin)

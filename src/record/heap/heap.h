@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "format/format.h"
 
@@ -70,10 +71,11 @@ struct sp_heap_recorder {
 	void *(*remap)(void *p, size_t n, size_t to, int flags, void *at);
 };
 
-/* Rounds a size in bytes up to whole pages. */
+/* Rounds a size in bytes up to whole pages of the system. */
 static inline size_t sp_heap_page_up(size_t n)
 {
-	return (n + SP_RAW_PAGE - 1) & ~(size_t)(SP_RAW_PAGE - 1);
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	return (n + page - 1) & ~(page - 1);
 }
 
 /* One of Python's allocator domains. PyMem_SetAllocator() gets functions of the library, with this struct as their

@@ -23,10 +23,11 @@ struct sp_heap {
 	uint64_t series_every; /* ns between two points */
 	uint64_t point_ns, slice_ns;
 	uint64_t slice_ticks;
+	uint64_t interrupted; /* ticks: an event that takes longer was interrupted */
 	uint32_t slice;
 	uint32_t calls;
 	uint32_t untimed;           /* events between two timed ones: a power of two minus 1, or 0 with sampling */
-	bool mark;                  /* the limit was passed and the trace has no marker for it yet */
+	_Atomic bool mark;          /* the limit was passed and the trace has no marker for it yet; needs no lock */
 	struct sp_heap_site *sites; /* valid from index 1 on; at most SP_HEAP_MAX_SITES */
 	uint32_t n_sites;
 	uint64_t *bits;   /* the library's filter */

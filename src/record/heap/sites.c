@@ -128,11 +128,11 @@ static bool chunk_grow(struct sp_thread *t, struct sp_heap_thread *h)
 		bytes = LAST_SITES;
 	pthread_mutex_lock(&sp_process.lock);
 	const bool full = sp_process.mapped + bytes > sp_process.settings.trace_memory;
-	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_SITES, t, bytes);
+	struct sp_raw_chunk *c = full ? NULL : sp_buffer_chunk(SP_RAW_SITES, t, bytes, h->chunks, 0);
 	if (full)
 		sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
 	if (c) {
-		c->seq = h->chunks++;
+		h->chunks++;
 		h->chunk = c;
 	}
 	pthread_mutex_unlock(&sp_process.lock);

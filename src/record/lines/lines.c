@@ -78,13 +78,14 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 	struct sp_raw_chunk *old = l->stack, *c;
 	int error = errno;
 	pthread_mutex_lock(&sp_process.lock);
-	c = is_allowed(bytes) && !links_grow(l, capacity) ? sp_buffer_chunk(SP_RAW_LINE_STACK, t, bytes) : NULL;
+	c = is_allowed(bytes) && !links_grow(l, capacity)
+	        ? sp_buffer_chunk(SP_RAW_LINE_STACK, t, bytes, old ? old->seq + 1 : 0, 0)
+	        : NULL;
 	if (c) {
 		const uint32_t depth = old ? depth_of(l) : 0;
 		struct sp_raw_line_frame *to = (struct sp_raw_line_frame *)(c + 1);
 		if (old)
 			memcpy(to, base_of(l), (depth + 1) * sizeof *to);
-		c->seq = old ? old->seq + 1 : 0;
 		l->stack = c;
 		l->end = to + capacity;
 		set_top(l, to + depth);
@@ -98,7 +99,7 @@ static int stack_grow(struct sp_thread *t, struct sp_lines *l)
 	return c ? 0 : -ENOSPC;
 }
 
-/* Returns NULL if there is no space. */
+/* Returns the place of n new rows, which rows_added() shows to readers; NULL if there is no space. */
 static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uint32_t n)
 {
 	struct sp_raw_chunk *c = l->chunk;
@@ -110,18 +111,22 @@ static struct sp_raw_line *rows_new(struct sp_thread *t, struct sp_lines *l, uin
 			bytes = sizeof *c + n * sizeof(struct sp_raw_line);
 		int error = errno;
 		pthread_mutex_lock(&sp_process.lock);
-		c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINES, t, bytes) : NULL;
+		c = is_allowed(bytes) ? sp_buffer_chunk(SP_RAW_LINES, t, bytes, l->chunks, 0) : NULL;
 		pthread_mutex_unlock(&sp_process.lock);
 		errno = error;
 		if (!c)
 			return NULL;
-		c->seq = l->chunks++;
+		l->chunks++;
 		c->reserved[0] = (uint64_t)l->chunk;
 		l->chunk = c;
 	}
-	struct sp_raw_line *rows = (struct sp_raw_line *)(c + 1) + c->used;
-	c->used += n;
-	return rows;
+	return (struct sp_raw_line *)(c + 1) + c->used;
+}
+
+/* The last n rows from rows_new() are complete. */
+static void rows_added(struct sp_lines *l, uint32_t n)
+{
+	__atomic_store_n(&l->chunk->used, l->chunk->used + n, __ATOMIC_RELEASE);
 }
 
 static void lines_free(struct sp_lines *l)
@@ -141,8 +146,10 @@ struct sp_lines *sp_lines_of(struct sp_thread *t)
 	if (l)
 		l->functions = calloc(FIRST_FUNCTIONS, sizeof *l->functions);
 	if (l && l->functions && !stack_grow(t, l) && (l->nowhere = rows_new(t, l, 1))) {
+		rows_added(l, 1);
 		l->mask = FIRST_FUNCTIONS - 1;
-		t->lines = l;
+		/* release order: sp_lines_make_stale() of another interpreter's thread sees it complete */
+		__atomic_store_n(&t->lines, l, __ATOMIC_RELEASE);
 	} else {
 		t->lines_failed = true;
 		if (l)
@@ -206,13 +213,16 @@ void sp_lines_choose(struct sp_thread *t, struct sp_line_function *f, uint32_t r
 		f->rows[i].line = first + i;
 		f->rows[i].region = region;
 	}
+	if (f->rows)
+		rows_added(t->lines, lines);
 }
 
 void sp_lines_make_stale(uint64_t key)
 {
 	pthread_mutex_lock(&sp_process.lock);
 	for (struct sp_thread *t = sp_process.threads; t; t = t->next) {
-		struct sp_line_function *f = t->lines ? sp_lines_find(t->lines, key) : NULL;
+		const struct sp_lines *l = __atomic_load_n(&t->lines, __ATOMIC_ACQUIRE);
+		struct sp_line_function *f = l ? sp_lines_find(l, key) : NULL;
 		if (f)
 			f->stale = !f->chosen;
 	}

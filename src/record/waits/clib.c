@@ -118,9 +118,12 @@ static bool has_record(const struct known *k, const struct sp_thread *t)
 	return k && k->object && k->epoch == (t ? t->epoch : sp_epoch) && (t || sp_recording || sp_process.paused);
 }
 
+/* The current call path of a thread. Of another thread, which may be in an event, it may be that of the call before:
+ * readers of the file check it. Relaxed: no other data of the node is read. */
 static uint64_t top_of(const struct sp_thread *t)
 {
-	return ((const struct sp_raw_frame *)t->loc.top)->node;
+	const struct sp_raw_frame *f = (const struct sp_raw_frame *)__atomic_load_n(&t->loc.top, __ATOMIC_RELAXED);
+	return f ? __atomic_load_n(&f->node, __ATOMIC_RELAXED) : 0; /* a location that is being made has no stack yet */
 }
 
 /* Sets the lock holder to the thread with that id, whose acquisition was not seen and whose call path is its current
@@ -136,7 +139,7 @@ static void held_by(struct known *k, uint32_t owner, uint64_t now)
 	for (const struct sp_thread *t = owner ? sp_process.threads : NULL; t && holder == SP_RAW_NONE; t = t->next)
 		if (t->loc.tid == owner && !t->loc.end) {
 			holder = t->loc.id;
-			node = t->loc.top ? top_of(t) : 0; /* a location that is being made has no stack yet */
+			node = top_of(t);
 		}
 	pthread_mutex_unlock(&sp_process.lock);
 	k->owner = owner;

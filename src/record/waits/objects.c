@@ -49,12 +49,9 @@ static struct sp_raw_chunk *objects_chunk(void)
 	if (!more)
 		return NULL;
 	objects.chunks = more;
-	c = sp_rows_chunk(SP_RAW_OBJECTS, NULL, c);
-	if (c) {
-		c->seq = (uint32_t)objects.n_chunks;
-		c->base = objects.n;
+	c = sp_rows_chunk(SP_RAW_OBJECTS, NULL, c, objects.n);
+	if (c)
 		objects.chunks[objects.n_chunks++] = c;
-	}
 	return c;
 }
 

@@ -14,9 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The shortest gap. The frequency of a processor's counter is not known at the start: processors of today count 2 to
- * 5 times in a nanosecond, so that 100,000 are 20 to 50 µs. */
-enum { GAP_NS = 40000, GAP_TSC = 100000 };
+/* The shortest gap, about. */
+enum { GAP_NS = 40000 };
 /* A thread that lost its processor gets one again after some time slices of others, of a few milliseconds each. */
 enum { SLICE_NS = 10000000 };
 
@@ -33,22 +32,12 @@ struct sp_off_cpu {
 
 static _Atomic uint64_t gap; /* ticks; 0: not measured */
 
-static uint64_t shortest_gap(void)
-{
-#if defined(__aarch64__)
-	uint64_t frequency;
-	if (sp_clock_kind == SP_RAW_CLOCK_CNTVCT) {
-		__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
-		return frequency / (1000000000 / GAP_NS);
-	}
-#endif
-	return sp_clock_kind == SP_RAW_CLOCK_TSC ? GAP_TSC : GAP_NS;
-}
-
 void sp_off_cpu_start(void)
 {
 	char text[24];
-	gap = sp_process.header->start != SP_RAW_STARTED_SAMPLER && sp_process.settings.instrument ? shortest_gap() : 0;
+	gap = sp_process.header->start != SP_RAW_STARTED_SAMPLER && sp_process.settings.instrument
+	          ? sp_clock_about(GAP_NS)
+	          : 0;
 	if (!gap)
 		return;
 	sp_define_meta(SP_META_OFF_CPU, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)gap));

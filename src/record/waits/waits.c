@@ -262,7 +262,7 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 {
 	struct sp_waits *all = waits_of(t);
 	sp_waits_within(t, w);
-	*w = (struct sp_wait){.t = t, .row = row, .object = object, .node = node, .process = sp_adapter_process};
+	*w = (struct sp_wait){.t = t, .row = row, .object = object, .node = node, .process = sp_adapter_read(&sp_adapter_process)};
 	/* a wait for the GIL ends without the GIL, possibly while another thread searches for a cycle; no other wait
 	 * is inside it */
 	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
@@ -284,7 +284,7 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 {
 	struct sp_thread *t = w->t;
-	if (sp_self != t || w->process != sp_adapter_process)
+	if (sp_self != t || w->process != sp_adapter_read(&sp_adapter_process))
 		return false;
 	const uint64_t end = sp_ticks(), took = sp_ticks_between(w->begin, end);
 	const uint64_t own = pop(t->waits, w, took);
@@ -327,7 +327,7 @@ void sp_wait_move(struct sp_wait *w, struct sp_raw_wait *row)
 void sp_wait_drop(struct sp_wait *w)
 {
 	struct sp_thread *t = w->t;
-	if (sp_self != t || w->process != sp_adapter_process)
+	if (sp_self != t || w->process != sp_adapter_read(&sp_adapter_process))
 		return;
 	pop(t->waits, w, 0);
 	if (w->row)

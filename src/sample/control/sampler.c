@@ -331,7 +331,7 @@ static bool is_measured(struct sampler *s)
 {
 	if (!s->announced)
 		return s->failures < MAX_FAILURES || sp_target_alive(&s->target);
-	if (s->announced->ended != SP_RAW_RUNNING)
+	if (__atomic_load_n(&s->announced->ended, __ATOMIC_RELAXED) != SP_RAW_RUNNING)
 		return false;
 	/* sleeping threads are not sampled, so they do not cause failures */
 	if (s->failures < MAX_FAILURES && now_ns() - s->asked < SECOND)

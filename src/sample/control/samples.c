@@ -5,6 +5,7 @@
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/process.h"
+#include "record/rows.h"
 #include "record/settings.h"
 #include "record/thread.h"
 #include "record/trace.h"
@@ -126,7 +127,7 @@ static bool table_grow(struct sp_sampled_thread *t)
 	return true;
 }
 
-/* Makes a row; NULL: no room. */
+/* The place of a new row, which sp_rows_added() shows to readers; NULL: no room. */
 static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 {
 	struct sp_raw_chunk *c = t->line_chunk;
@@ -136,16 +137,16 @@ static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 			bytes = LAST_LINES;
 		pthread_mutex_lock(&sp_process.lock);
 		bool full = sp_process.mapped + bytes > sp_process.settings.trace_memory;
-		c = full ? NULL : sp_buffer_chunk(SP_RAW_LINES, t->location, bytes);
+		c = full ? NULL : sp_buffer_chunk(SP_RAW_LINES, t->location, bytes, t->line_chunks, 0);
 		if (full)
 			sp_process_lost(SP_RAW_REASON_MEMORY, 0, 0);
 		pthread_mutex_unlock(&sp_process.lock);
 		if (!c)
 			return NULL;
-		c->seq = t->line_chunks++;
+		t->line_chunks++;
 		t->line_chunk = c;
 	}
-	return (struct sp_raw_line *)(c + 1) + c->used++;
+	return (struct sp_raw_line *)(c + 1) + c->used;
 }
 
 /* Finds or makes the row of a line; NULL: no room. */
@@ -157,6 +158,7 @@ static struct sp_raw_line *row_of(struct sp_sampled_thread *t, uint32_t region, 
 	if (!e->row && (e->row = row_new(t))) {
 		e->row->region = region;
 		e->row->line = line;
+		sp_rows_added(t->line_chunk);
 		t->table_used++;
 	}
 	return e->row;
