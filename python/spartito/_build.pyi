@@ -1,1 +1,1 @@
-SUPPORT: tuple[tuple[str, bool, str, str], ...]
+SUPPORT: tuple[tuple[str, bool, str, str, str], ...]

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from spartito.base import package
 from spartito.base.text import Output, standard_output
 
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -21,6 +22,7 @@ OPENERS = {
     "jq": "apt install jq",
     "python -m line_profiler": "pip install line_profiler",
 }
+AGAIN = f"{sys.executable} -m pip install --force-reinstall spartito"
 Line = tuple[str, str, str]  # "ok", "note" or "bad"; a sentence; how to get what is missing, or ""
 
 
@@ -79,7 +81,7 @@ def _formats() -> Iterator[Line]:
     from spartito import _build
     from spartito._analyse import writers
 
-    without = {name for name, found, _, _ in _build.SUPPORT if not found}
+    without = {name for name, found, *_ in _build.SUPPORT if not found}
     for name, what, _, opens, needs_trace, _, _ in writers():
         text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
         if name == "otf2" and "libotf2" in without:
@@ -94,12 +96,15 @@ def _build() -> Iterator[Line]:
     """What the build has and lacks."""
     from spartito import _build
 
-    for name, found, provides, get in _build.SUPPORT:
-        if found:
+    for name, found, provides, get, file in _build.SUPPORT:
+        path = os.path.join(package.DIRECTORY, file)
+        if found and os.path.exists(path):
             yield "ok", f"{name}: {provides}", ""
+        elif found:
+            yield "bad", f"{name}: {path} is not there", AGAIN
         else:
             yield "note", f"{name} was not there when Spartito was built; left out: {provides}", f"{get}, then build it again"
-    lacks = [name for name, found, _, _ in _build.SUPPORT if not found]
+    lacks = [name for name, found, *_ in _build.SUPPORT if not found]
     if lacks:
         yield "note", f"this build is without {', '.join(lacks)}", ""
     else:
@@ -140,7 +145,7 @@ def _start_hook() -> Line:
 
 def _preloaded(what: str, option: str, library: str) -> Line:
     if not os.path.isfile(library):
-        return "bad", f"{what}: {library} is not there", f"{sys.executable} -m pip install --force-reinstall spartito"
+        return "bad", f"{what}: {library} is not there", AGAIN
     try:
         import ctypes
 

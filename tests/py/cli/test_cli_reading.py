@@ -347,6 +347,8 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     assert "not in this build, see libotf2" in output and "ok   format otf2" not in output
     lacks = output.rpartition("this build is without ")[2].splitlines()[0].split(", ")
     assert set(lacks) == names - {"zlib"}
+    monkeypatch.setattr(_build, "SUPPORT", [("MPICH", True, "calls", "apt install it", "renamed.so")])
+    assert doctor.main({}, []) == 1 and "bad  MPICH: " in capsys.readouterr().out
 
 
 def test_doctor_says_that_the_start_up_hook_is_not_read(tmp_path):
