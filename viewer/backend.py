@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The build backend of Spartito (PEP 517): that of meson-python, and node as one more requirement of a build that has to make the
-page of `spartito view` and finds no node. As a fixed requirement in pyproject.toml, node would also be downloaded for an sdist, which
-contains the page, and by builds that do not want the page."""
+page of `spartito view` and finds no node. As a fixed requirement in pyproject.toml, node would also be downloaded for an sdist,
+which contains the page, and by builds that do not want the page."""
 
 import platform
 

@@ -356,8 +356,8 @@ def test_doctor_says_that_the_start_up_hook_is_not_read(tmp_path):
     from spartito.base import package
 
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    done = subprocess.run([tmp_path / "venv/bin/python", "-m", "spartito", "doctor"], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
-                          env={**os.environ, "PYTHONPATH": package.SITE})
+    environment = {**os.environ, "PYTHONPATH": package.SITE}
+    done = run([tmp_path / "venv/bin/python", "-m", "spartito"], "doctor", cwd=tmp_path, env=environment)
     assert done.returncode == 1
     assert f"bad  start-up hook: Python does not read {package.SITE}/spartito.pth, " in done.stdout
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recipes in packaging/ are true: their versions and dependencies are those of meson.build and pyproject.toml, and what a release
-needs is made of them."""
+"""The recipes in packaging/ are true: their versions and dependencies are those of meson.build and pyproject.toml. A release has
+its notes and the checksum of its sdist."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "packaging"))
-import release  # noqa: E402
+import release
 
 PACKAGING = ROOT / "packaging"
 # what meson.build and pyproject.toml ask for, and its name in each recipe; None: the recipe has no such package, and says so
@@ -73,7 +73,8 @@ def debian():
 
 def container():
     packages = re.search(r"install -y --no-install-recommends \\\n(.+?)\\\n", text("Containerfile"))[1].split()
-    return [(name, "") for name in [*packages, *re.findall(r"^FROM docker.io/library/(python):", text("Containerfile"), re.MULTILINE)]]
+    images = re.findall(r"^FROM docker.io/library/(\w+):", text("Containerfile"), re.MULTILINE)
+    return [(name, "") for name in [*packages, *images]]
 
 
 READERS = (conda, spack, easybuild, debian, container)
@@ -120,7 +121,8 @@ def test_dependencies_are_those_of_the_build(recipe):
 def test_a_missing_library_ends_the_build_of_a_recipe():
     """Each recipe enables the libraries that it has, with the options of meson."""
     options = re.findall(r"^option\('(\w+)', type: 'feature', value: 'auto'", (ROOT / "meson.options").read_text(), re.MULTILINE)
-    assert {OPTIONS.get(name, name) for name in NAMES if NAMES[name][3] and NAMES[name][3].startswith(("lib", "zlib"))} == set(options)
+    libraries = {name for name, names in NAMES.items() if (names[3] or "").endswith("-dev")} - {"python"}
+    assert {OPTIONS.get(name, name) for name in libraries} == set(options)
     for option in options:
         value = "disabled" if option == "otf2" else "enabled"
         assert f"-D{option}={value}\n" in text("conda/recipe.yaml")
