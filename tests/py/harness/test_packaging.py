@@ -127,7 +127,7 @@ def test_a_missing_library_ends_the_build_of_a_recipe():
         value = "disabled" if option == "otf2" else "enabled"
         assert f"-D{option}={value}\n" in text("conda/recipe.yaml")
         assert f'"-D{option}": "enabled"' in text("spack/package.py")
-        assert re.search(rf"for library in .*'{option}'", easyconfig())
+        assert re.search(rf"for name in .*'{option}'", easyconfig())
         assert re.search(rf"foreach library,.*\b{option}\b", text("debian/rules"))
         assert f"-D{option}=enabled" in text("Containerfile")
     assert "conda-forge has no package of libotf2" in text("conda/recipe.yaml")
