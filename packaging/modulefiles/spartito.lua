@@ -14,4 +14,3 @@ whatis("URL: https://pypi.org/project/spartito/")
 
 conflict("spartito")
 prepend_path("PATH", pathJoin(root, "bin"))
-prepend_path("MANPATH", pathJoin(root, "share/man"))

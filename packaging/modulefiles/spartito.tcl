@@ -19,4 +19,3 @@ module-whatis "URL: https://pypi.org/project/spartito/"
 
 conflict spartito
 prepend-path PATH $root/bin
-prepend-path MANPATH $root/share/man
