@@ -19,8 +19,8 @@ API = "docs/api.md"  # docstrings, with lists of columns in one sentence
 CONTRACT = "src/view/contract.json"
 COMMENTED = [
     *("include/*.h", "src/*.[ch]", "src/mpi/*.py", "tests/*.[ch]", "tests/*.cpp", "tests/*.py", "bench/*.c", "bench/*.py"),
-    *("examples/*.[ch]", "examples/*.py", "tools/*.py", "python/*.py", "python/*.pyi", "dropin/*.py"),
-    *(f"viewer/*.{suffix}" for suffix in ("css", "mjs", "ts", "tsx")),
+    *("examples/*.[ch]", "examples/*.py", "tools/*.py", "python/*.py", "python/*.pyi", "dropin/*.py", "packaging/*.py"),
+    *(f"viewer/*.{suffix}" for suffix in ("css", "mjs", "py", "ts", "tsx")),
 ]  # source files whose comments are checked
 # a pattern of what is not written: what is written instead
 WORDS = {

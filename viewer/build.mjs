@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node build.mjs DIRECTORY [DEPFILE]: writes app.js and app.css of the viewer; more.js with the views that are loaded on demand; cell.js
-// and cell.css of the frame below a notebook's cell; cellmore.js and cellmore.css of a frame with memory or waits; unpack.js, which starts
-// a frame; and for ninja the list of source files.
+// node build.mjs PACKAGES DIRECTORY [DEPFILE]: writes into DIRECTORY, with the packages of PACKAGES/node_modules, app.js and app.css of
+// the viewer; more.js with the views that are loaded on demand; cell.js and cell.css of the frame below a notebook's cell; cellmore.js and
+// cellmore.css of a frame with memory or waits; unpack.js, which starts a frame; and for ninja the list of source files.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 
 // Maximum sizes in bytes, as a page loads its script before it shows anything, and a notebook has a frame for each measured cell.
 const LIMITS = { app: 240_000, more: 120_000, cell: 100_000, cellmore: 130_000, unpack: 1_000 };
 const here = dirname(fileURLToPath(import.meta.url));
-const [out, depfile] = process.argv.slice(2);
+const [packages, out, depfile] = process.argv.slice(2);
 if (!out) {
-  console.error('usage: node build.mjs DIRECTORY [DEPFILE]');
+  console.error('usage: node build.mjs PACKAGES DIRECTORY [DEPFILE]');
   process.exit(2);
 }
+const { build } = createRequire(resolve(packages, 'package.json'))('esbuild');
 const options = {
   absWorkingDir: here,
+  nodePaths: [resolve(packages, 'node_modules')],
   outdir: resolve(out),
   bundle: true,
   minify: true,

@@ -22,6 +22,7 @@ OPENERS = {
     "jq": "apt install jq",
     "python -m line_profiler": "pip install line_profiler",
 }
+AGAIN = f"{sys.executable} -m pip install --force-reinstall spartito"
 Line = tuple[str, str, str]  # "ok", "note" or "bad"; a sentence; how to get what is missing, or ""
 
 
@@ -68,14 +69,6 @@ def _metrics() -> Iterator[Line]:
                 yield "note", f"metrics of {source} not counted: {listed}: {why}", ""
 
 
-def _without(library: str) -> bool:
-    """Whether the extension module was built without that library: only then its file contains the error message about it."""
-    from spartito import _analyse
-
-    with open(_analyse.__file__, "rb") as f:
-        return f"built without {library}".encode() in f.read()
-
-
 def _there(opens: str) -> bool:
     """Whether a tool is installed: a program with arguments (go tool pprof), or a module of this Python (python -m module)."""
     from importlib.util import find_spec
@@ -85,11 +78,13 @@ def _there(opens: str) -> bool:
 
 
 def _formats() -> Iterator[Line]:
+    from spartito import _build
     from spartito._analyse import writers
 
+    without = {name for name, found, *_ in _build.SUPPORT if not found}
     for name, what, _, opens, needs_trace, _, _ in writers():
         text = f"format {name}: {what}" + ("; needs --trace" if needs_trace else "")
-        if name == "otf2" and _without("libotf2"):
+        if name == "otf2" and "libotf2" in without:
             yield "note", f"{text}; not in this build, see libotf2", ""
         elif not opens or "://" in opens or _there(opens):
             yield "ok", text + (f"; open with {opens}" if opens else ""), ""
@@ -97,10 +92,23 @@ def _formats() -> Iterator[Line]:
             yield "note", f"{text}; {opens} is not {'there' if ' ' in opens else 'on PATH'}", OPENERS.get(opens, "")
 
 
-def _library(name: str, use: str, package: str) -> Line:
-    if _without(name):
-        return "note", f"{name} was missing when Spartito was built: {use}", f"apt install {package}, then build it again"
-    return "ok", f"{name}: {use}", ""
+def _build() -> Iterator[Line]:
+    """What the build has and lacks."""
+    from spartito import _build
+
+    for name, found, provides, get, file in _build.SUPPORT:
+        path = os.path.join(package.DIRECTORY, file)
+        if found and os.path.exists(path):
+            yield "ok", f"{name}: {provides}", ""
+        elif found:
+            yield "bad", f"{name}: {path} is not there", AGAIN
+        else:
+            yield "note", f"{name} was not there when Spartito was built; left out: {provides}", f"{get}, then build it again"
+    lacks = [name for name, found, *_ in _build.SUPPORT if not found]
+    if lacks:
+        yield "note", f"this build is without {', '.join(lacks)}", ""
+    else:
+        yield "ok", "this build lacks nothing", ""
 
 
 def _module(name: str, use: str, needed: bool, get: str) -> Line:
@@ -111,20 +119,33 @@ def _module(name: str, use: str, needed: bool, get: str) -> Line:
     return ("bad" if needed else "note"), f"{name} is not installed: {use}", get
 
 
+def _hook_runs() -> bool:
+    """Whether the start-up hook runs in a new interpreter like this one."""
+    import subprocess
+
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARTITO_")}
+    environment["SPARTITO_EXPERIMENT"] = ""  # the hook runs, but nothing is recorded
+    command = [sys.executable, "-c", "import sys; sys.exit('spartito.startup' not in sys.modules)"]
+    none = subprocess.DEVNULL
+    return subprocess.run(command, env=environment, stdin=none, stdout=none, stderr=none).returncode == 0
+
+
 def _start_hook() -> Line:
+    again = f"in a clone of it: {sys.executable} -m pip install --force-reinstall ."
     for place in sys.path:
-        if place and os.path.isfile(os.path.join(place, "spartito.pth")):
-            return "ok", f"start-up hook: {os.path.join(place, 'spartito.pth')}", ""
-    return (
-        "bad",
-        "start-up hook: no spartito.pth on sys.path, so nothing is measured",
-        f"in a clone of it: {sys.executable} -m pip install --force-reinstall .",
-    )
+        file = os.path.join(place, "spartito.pth")
+        if not place or not os.path.isfile(file):
+            continue
+        if _hook_runs():
+            return "ok", f"start-up hook: {file}", ""
+        why = f"Python does not read {file}, as it reads such files in its site directories only, not in those of PYTHONPATH"
+        return "bad", f"start-up hook: {why}, so nothing is measured", again
+    return "bad", "start-up hook: no spartito.pth on sys.path, so nothing is measured", again
 
 
 def _preloaded(what: str, option: str, library: str) -> Line:
     if not os.path.isfile(library):
-        return "bad", f"{what}: {library} is not there", f"{sys.executable} -m pip install --force-reinstall spartito"
+        return "bad", f"{what}: {library} is not there", AGAIN
     try:
         import ctypes
 
@@ -142,24 +163,6 @@ def _preloads() -> Iterator[Line]:
     yield _preloaded("waits of the C library", "--waits", WAITS)
 
 
-def _mpi() -> Iterator[Line]:
-    """The MPI wrapper libraries: the build makes one for each MPI library whose compiler is installed."""
-    for name, what, headers in (("openmpi", "Open MPI", "libopenmpi-dev"), ("mpich", "MPICH", "libmpich-dev")):
-        if os.path.isfile(os.path.join(package.DIRECTORY, f"spartito_mpi_{name}.so")):
-            yield "ok", f"MPI: programs of {what} are recorded", ""
-        else:
-            get = f"apt install {headers}, then build it again"
-            yield "note", f"MPI: mpicc of {what} was missing when Spartito was built: its calls are not recorded", get
-
-
-def _viewer() -> Line:
-    from spartito.view.page import GET, STATIC
-
-    if os.path.isfile(os.path.join(STATIC, "app.js")):
-        return "ok", "viewer: spartito view and spartito html have their page", ""
-    return "note", "viewer: its page was not built, so spartito view and spartito html are unavailable", GET
-
-
 def _lines() -> Iterator[Line]:
     from spartito._version import __version__
 
@@ -172,14 +175,9 @@ def _lines() -> Iterator[Line]:
     yield from _hooks()
     yield _clock()
     yield from _preloads()
-    yield from _mpi()
     yield from _metrics()
     yield from _formats()
-    yield _viewer()
-    yield _library("libotf2", "writes OTF2 traces", "libotf2-trace-dev")
-    yield _library("zstd", "compresses traces and reads compressed ones, packs experiments", "libzstd-dev")
-    yield _library("zlib", "packs traces that are called .gz, and packed profiles for TAU", "zlib1g-dev")
-    yield _library("libdw", "finds names and lines of compiled functions", "libdw-dev")
+    yield from _build()
     yield _module("rich", "colours and progress bars", False, f"{sys.executable} -m pip install rich")
     yield _module(
         "greenlet", "its switches are recorded in programs that use it", False, "comes with the programs that need it"

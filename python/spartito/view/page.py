@@ -9,7 +9,7 @@ from spartito.base.messages import Refused
 
 CELL_MORE = ("memory", "locks")  # members of Facts.has for which the frame below a notebook's cell contains cellmore.js
 STATIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "static")
-GET = "with node 18 or newer and npm, run tools/viewer.sh in its sources and install it again, or install a wheel"
+GET = "build it again without -Dviewer=disabled, or install a wheel"
 HEAD = (
     '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
@@ -34,6 +34,4 @@ def asset(name: str) -> bytes:
         with open(os.path.join(STATIC, name), "rb") as f:
             return f.read()
     except FileNotFoundError:
-        raise Refused(
-            f"this Spartito was built without the viewer's page: {GET}"
-        ) from None
+        raise Refused(f"this Spartito was built without the viewer's page: {GET}") from None

@@ -4,9 +4,6 @@
 
 #include <stddef.h>
 
-/* `spartito doctor` finds this text in the extension's file */
-__attribute__((used)) static const char missing[] = "built without libdw";
-
 struct sp_dwarf *sp_dwarf_open(const char *path, const char *build)
 {
 	(void)path, (void)build;

@@ -329,18 +329,37 @@ def test_doctor(spartito, tmp_path):
 
 
 def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
+    from spartito import _build
     from spartito.cli import doctor
-    from spartito.view import page
 
-    monkeypatch.setattr(page, "STATIC", "/no/such/directory")
-    assert not doctor._without("libotf2") and not doctor._without("zstd")
-    monkeypatch.setattr(doctor, "_without", lambda library: True)
+    names = {name for name, *_ in _build.SUPPORT}
+    assert {"libotf2", "zstd", "zlib", "libdw", "viewer", "Open MPI", "MPICH"} == names
+    monkeypatch.setattr(_build, "SUPPORT", [(name, True, *rest) for name, _, *rest in _build.SUPPORT])
     doctor.main({}, [])
     output = capsys.readouterr().out
-    for package in ("libotf2-trace-dev", "libzstd-dev"):
+    assert "this build lacks nothing\n" in output and "was not there" not in output
+    monkeypatch.setattr(_build, "SUPPORT", [(name, name == "zlib", *rest) for name, _, *rest in _build.SUPPORT])
+    doctor.main({}, [])
+    output = capsys.readouterr().out
+    for package in ("libotf2-trace-dev", "libzstd-dev", "libdw-dev"):
         assert f"(apt install {package}, then build it again)" in output
-    assert f"spartito html are unavailable ({page.GET})" in output
+    assert "(leave out -Dviewer=disabled, then build it again)" in output and "ok   zlib: " in output
     assert "not in this build, see libotf2" in output and "ok   format otf2" not in output
+    lacks = output.rpartition("this build is without ")[2].splitlines()[0].split(", ")
+    assert set(lacks) == names - {"zlib"}
+    monkeypatch.setattr(_build, "SUPPORT", [("MPICH", True, "calls", "apt install it", "renamed.so")])
+    assert doctor.main({}, []) == 1 and "bad  MPICH: " in capsys.readouterr().out
+
+
+def test_doctor_says_that_the_start_up_hook_is_not_read(tmp_path):
+    """Spartito is found through PYTHONPATH alone, in whose directories Python reads no .pth file."""
+    from spartito.base import package
+
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    environment = {**os.environ, "PYTHONPATH": package.SITE}
+    done = run([tmp_path / "venv/bin/python", "-m", "spartito"], "doctor", cwd=tmp_path, env=environment)
+    assert done.returncode == 1
+    assert f"bad  start-up hook: Python does not read {package.SITE}/spartito.pth, " in done.stdout
 
 
 def test_doctor_finds_a_tool_that_is_part_of_another(monkeypatch, tmp_path):

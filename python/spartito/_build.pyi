@@ -1,0 +1,1 @@
+SUPPORT: tuple[tuple[str, bool, str, str, str], ...]
