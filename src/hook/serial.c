@@ -6,9 +6,11 @@
 #ifdef Py_GIL_DISABLED
 
 #define Py_BUILD_CORE 1
-#include <internal/pycore_ceval.h>
+#include <internal/pycore_interp.h>
 #include <internal/pycore_pystate.h>
 #undef Py_BUILD_CORE
+
+#include <limits.h>
 
 struct sp_serial sp_serial_control, sp_serial_waits, sp_serial_names;
 
@@ -55,7 +57,8 @@ void sp_serial_end(struct sp_serial *s)
 
 bool sp_gil_is_on(void)
 {
-	return _PyEval_IsGILEnabled(PyThreadState_Get());
+	const struct _gil_runtime_state *gil = PyThreadState_Get()->interp->ceval.gil;
+	return __atomic_load_n(&gil->enabled, __ATOMIC_RELAXED) == INT_MAX; /* less: only while a module is imported */
 }
 
 void sp_world_stop(void)

@@ -103,7 +103,13 @@ static PyMethodDef methods[] = {{"work", work, METH_O, NULL},
                                 {"jumps", jumps, METH_NOARGS, NULL},
                                 {"keeps_errno", keeps_errno, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
-static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "nested", .m_size = 0, .m_methods = methods};
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL}};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "nested", .m_size = 0, .m_methods = methods, .m_slots = slots};
 
 PyMODINIT_FUNC PyInit_nested(void);
 PyMODINIT_FUNC PyInit_nested(void)

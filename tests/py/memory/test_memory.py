@@ -11,6 +11,7 @@ import pytest
 import spartito._measure as measure
 from commandline import run
 from memoryhelp import LIBC, Memory, recorded
+from programs import WITHOUT_GIL
 from spartito.analysis import Model
 from spartito.run.preload import HEAP
 
@@ -86,8 +87,9 @@ def work():
 for i in range(3):
     work()
 """)
-    assert sum(s["bytes"] for s in m.sites("zeros") if s["bytes"] > 100000) == 3 * 800_000
-    assert sum(s["freed_bytes"] for s in m.sites("sum") if s["bytes"] > 100000) == 3 * 800_000
+    more = 64 if WITHOUT_GIL else 0  # numpy aligns the buffers itself there
+    assert 0 <= sum(s["bytes"] for s in m.sites("zeros") if s["bytes"] > 100000) - 3 * 800_000 <= 3 * more
+    assert 0 <= sum(s["freed_bytes"] for s in m.sites("sum") if s["bytes"] > 100000) - 3 * 800_000 <= 3 * more
 
 
 def test_pages(spartito, tmp_path):

@@ -10,6 +10,7 @@ from commandline import run
 from memoryhelp import LIBC, Memory, recorded
 
 from mpi import mpi  # noqa: F401
+from programs import WITHOUT_GIL
 
 RANKS = (
     LIBC.replace("CDLL", "PyDLL")
@@ -80,7 +81,7 @@ def test_buffers_of_numpy_in_ranks(mpi):  # noqa: F811
         process = next(i for i, p in enumerate(m.model.info()["processes"]) if p["rank"] == rank)
         for mark in "buffer", "result":
             large = [s["bytes"] for s in m.sites(mark) if s["process"] == process and s["bytes"] > 1_000_000]
-            assert large == [2_000_000 * (rank + 1)]
+            assert len(large) == 1 and 0 <= large[0] - 2_000_000 * (rank + 1) <= (64 if WITHOUT_GIL else 0)  # see test_numpy_buffers
 
 
 def test_many_processes_are_a_table(spartito, tmp_path):
@@ -164,7 +165,8 @@ for i in range(3):
         "--trace",
     )
     (process,) = m.found["processes"]
-    assert process["limit"]["passes"] == 3 and process["limit"]["line"] == m.lines["big"]
+    # without the GIL freed memory stays resident for a time
+    assert process["limit"]["passes"] in ((1, 2, 3) if WITHOUT_GIL else (3,)) and process["limit"]["line"] == m.lines["big"]
     assert run(spartito, "convert", "--to", "chrome", "-o", tmp_path / "c.json", tmp_path / "x").returncode == 0
     marks = [e for e in json.loads((tmp_path / "c.json").read_text())["traceEvents"] if "passed --limit-rss" in str(e.get("name"))]
     assert len(marks) == 1

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from chrometrace import slices
+from programs import WITHOUT_GIL
 from spartito._analyse import Model
 from spartito.view import payload
 
@@ -66,7 +67,8 @@ def test_running_and_waiting(tmp_path, options):
     assert both["metrics"]["waiting"]["incl"] * 1e-9 > 0.4 * 0.95 and both["waiting"] < 0.2
     # the sum of running time is what the threads' clocks say
     for loc in m.info()["locations"]:
-        assert loc["running"] == pytest.approx(loc["cpu"], rel=0.1, abs=0.02)
+        # the interpreter's own end is in no function; a build without the GIL is built without optimizations for the tests
+        assert loc["running"] == pytest.approx(loc["cpu"], rel=0.1, abs=0.08 if WITHOUT_GIL else 0.02)
     assert rows == {row["name"]: row for row in m.flat(sort="running")}
     assert [row["name"] for row in m.flat(sort="waiting", limit=2)][0] in ("__main__:nap", "threading:Condition.wait")
 

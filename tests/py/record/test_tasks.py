@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 import spartito._measure as measure
 from commandline import run
+from programs import WITHOUT_GIL
 from rawfile import Raw
 from spartito._analyse import Model
 
@@ -463,6 +464,7 @@ for t in threads:
 """
 
 
+@pytest.mark.skipif(WITHOUT_GIL, reason="this Python has no GIL")
 def test_waits_for_the_gil(spartito, tmp_path):
     """Two computing threads wait for the GIL: each wait is an event of the trace, and their sum is a metric of the profile."""
     model, _ = recorded(spartito, tmp_path, SPINNING, "--gil", env={"SPARTITO_CLOCK": "monotonic"})

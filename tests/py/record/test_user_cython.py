@@ -14,7 +14,7 @@ from conftest import ROOT
 pytest.importorskip("Cython")
 
 MODULE = """
-# cython: language_level=3
+# cython: language_level=3, freethreading_compatible=True
 cdef extern from "spartito.h":
     void spartito_region_begin(const char *name)
     void spartito_region_end(const char *name)

@@ -11,6 +11,7 @@ import textwrap
 import time
 
 import pytest
+from programs import WITHOUT_GIL
 from spartito import _sample
 
 LIBRARY = r"""
@@ -228,6 +229,7 @@ def test_states(library, state, statement, native):
                 break
 
 
+@pytest.mark.skipif(WITHOUT_GIL, reason="this Python has no GIL")
 def test_waiting_for_the_interpreters_lock():
     source = """
         import threading

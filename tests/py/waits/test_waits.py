@@ -9,6 +9,7 @@ import sys
 import pytest
 import spartito._measure as measure
 from commandline import run
+from programs import WITHOUT_GIL
 from spartito._analyse import Model
 from waiting import HELD, PROCESSES, Waits, line_of, recorded, write
 
@@ -189,6 +190,7 @@ print(len(set(seen)))
 """
 
 
+@pytest.mark.skipif(WITHOUT_GIL, reason="this Python has no reuse of an address so soon")
 def test_the_address_of_a_lock_is_used_again(spartito, tmp_path):
     model, out = recorded(spartito, tmp_path, REUSED)
     assert int(out) < 20  # otherwise no address was used again, and the test proves nothing
