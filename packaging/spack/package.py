@@ -14,7 +14,7 @@ class PySpartito(PythonPackage):
     homepage = "https://pypi.org/project/spartito/"
     pypi = "spartito/spartito-0.1.0.tar.gz"
 
-    license("BSD-3-Clause", checked_by="the Spartito developers")
+    license("BSD-3-Clause")
 
     version("0.1.0", sha256="@SHA256@")
 
