@@ -185,10 +185,10 @@ run() {
 	fi
 }
 
-# Runs commands in the tree, in an environment of their own: what the caller's says is not for it.
+# Runs commands in the tree, in an environment of their own: what the caller's says is not for it. qemu-user writes core dumps itself.
 inside() {
 	chroot "$dir" /usr/bin/env -i HOME=/root PATH=/usr/lib/ccache:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-		/bin/sh -c "cd /src && $1"
+		/bin/sh -c "ulimit -c 0 && cd /src && $1"
 }
 
 # The commands that build all C and run its tests; the build directory stays, so that only what changed is built again.

@@ -17,16 +17,17 @@
 
 #include "format/format.h"
 
-/* SP_MACHINE_PAGE: bytes of the largest page that a kernel for the processor may have.
- * SP_COUNTER_CLOCK: the clock that sp_counter() reads.
- * sp_counter(): the processor's counter, in ticks.
- * sp_counter_hertz(): ticks in a second; 0: the processor does not say it.
- * sp_counter_is_invariant(): whether it runs at one rate through all power states.
- * sp_counter_host_is_stable(): whether KVM, if it runs this system, says that it is the same on all processors.
- * sp_machine_name(): the processor's own name for itself, because reading /proc/cpuinfo may take milliseconds on a large
- * machine; false: unknown.
- * SP_MACHINE_JUMP_SLOT, SP_MACHINE_GLOB_DAT: the types of relocations of the entries through which an object file calls
- * functions of others. */
+/* - SP_MACHINE_PAGE: bytes of the largest page that a kernel for the processor may have.
+ * - SP_COUNTER_CLOCK: the clock that sp_counter() reads.
+ * - sp_counter(): the processor's counter, in ticks.
+ * - sp_counter_hertz(): ticks in a second; 0: the processor does not say it.
+ * - sp_counter_is_invariant(): whether it runs at one rate through all power states.
+ * - sp_counter_host_is_stable(): whether KVM, if it runs this system, says that it is the same on all processors.
+ * - sp_machine_name(): the processor's own name for itself, because reading /proc/cpuinfo may take milliseconds on a
+ *   large machine; false: unknown.
+ * - SP_MACHINE_JUMP_SLOT, SP_MACHINE_GLOB_DAT: the types of relocations of the entries through which an object file
+ *   calls functions of others. */
+
 enum { SP_MACHINE_NAME = 64 };
 
 #if defined(__x86_64__)

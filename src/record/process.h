@@ -52,7 +52,7 @@ struct sp_process {
 	bool unsealed; /* a chunk is only on disk and has no checksum, because an exec began that failed later */
 	_Atomic bool paused, instrumented;
 	_Atomic uint64_t paused_at, resumed_at, paused_ticks; /* ticks: last pause, last resume, total */
-	uint32_t off_region;     /* the region MEASUREMENT OFF; 0: not defined yet */
+	uint32_t off_region;                                  /* the region MEASUREMENT OFF; 0: not defined yet */
 	bool forked;             /* a child of fork before its first event; it has no file yet */
 	_Atomic unsigned ending; /* threads whose end is being recorded, without the GIL */
 };

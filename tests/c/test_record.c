@@ -263,8 +263,8 @@ static bool old_is_mapped(void)
 	return found;
 }
 
-/* As with pages that are larger than this system's: chunks need not begin where a mapping can begin. In a child, because
- * nothing may be mapped when the size changes. */
+/* As with pages that are larger than this system's: chunks need not begin where a mapping can begin. In a child,
+ * because nothing may be mapped when the size changes. */
 static void large_pages(void)
 {
 	int status = -1;

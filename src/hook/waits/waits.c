@@ -253,8 +253,8 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 	PyObject *r = wait_here(q);
 	if (SP_UNLIKELY(!r) && w.process == sp_adapter_read(&sp_adapter_process) && sp_self == t)
 		sp_waits_find_cycle(&w);
-	if (asker && sp_known_answered(q->self, asker, &holder, &holder_node) && w.process == sp_adapter_read(&sp_adapter_process) &&
-	    sp_self == t)
+	if (asker && sp_known_answered(q->self, asker, &holder, &holder_node) &&
+	    w.process == sp_adapter_read(&sp_adapter_process) && sp_self == t)
 		sp_wait_move(&w, row_of(t, &p, o, p.user ? p.kind : q->kind, holder, holder_node));
 	sp_wait_end(&w, r && r != Py_False);
 	return r;

@@ -271,8 +271,7 @@ SP_COLD struct sp_thread *sp_process_forked(void)
 		sp_recording = false; /* the child's file says why it is empty */
 	else
 		child_lost(forking.header, -r);
-	sp_buffer_unmap_all(forking.segments, forking.n_segments,
-	                    forking.header != counted_in ? forking.header : NULL);
+	sp_buffer_unmap_all(forking.segments, forking.n_segments, forking.header != counted_in ? forking.header : NULL);
 	free(forking.defs);
 	fork_forget();
 	sp_retired_forget();

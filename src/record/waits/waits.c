@@ -262,7 +262,8 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 {
 	struct sp_waits *all = waits_of(t);
 	sp_waits_within(t, w);
-	*w = (struct sp_wait){.t = t, .row = row, .object = object, .node = node, .process = sp_adapter_read(&sp_adapter_process)};
+	*w = (struct sp_wait){
+	    .t = t, .row = row, .object = object, .node = node, .process = sp_adapter_read(&sp_adapter_process)};
 	/* a wait for the GIL ends without the GIL, possibly while another thread searches for a cycle; no other wait
 	 * is inside it */
 	if (all && (!row || row->kind != SP_RAW_WAIT_GIL))
