@@ -31,7 +31,9 @@ void sp_control_annotate(bool on);
 int sp_control_filter(const char *items);
 /* Replaces the hook in all threads; evalframe.c uses it when the C stack runs out. Returns 0 or -1. Keeps errno. */
 int sp_control_switch(const struct sp_hook *to);
-/* Starts measuring as the environment says, from spartito.pth. Returns whether it measures. */
+/* Whether the last measurement began in the current interpreter. */
+bool sp_control_began_here(void);
+/* boot.c: starts measuring as the environment says, from spartito.pth. Returns whether it measures. */
 bool sp_control_boot(void);
 /* host.c: the name of this host since its last start, and spartito._measure.host(), which returns it. */
 enum { SP_HOST_NAME = 96 }; /* bytes, with the zero */

@@ -108,8 +108,8 @@ static PyModuleDef_Slot slots[] = {
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL}};
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "nested", .m_size = 0, .m_methods = methods, .m_slots = slots};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "nested", .m_size = 0, .m_methods = methods,
+                                 .m_slots = slots};
 
 PyMODINIT_FUNC PyInit_nested(void);
 PyMODINIT_FUNC PyInit_nested(void)

@@ -77,8 +77,8 @@ static const struct {
 /* What was found for a module's globals or for a type, by its address. Both may be freed and their addresses reused:
  * the cache is cleared when an address is new and the number of modules has changed. */
 enum { WHAT_BITS = 8 };
-typedef _Atomic uint64_t known; /* the address, shifted by WHAT_BITS, and enum role or kind: in one word, because without
-                                   the GIL several threads use the cache */
+typedef _Atomic uint64_t known; /* the address, shifted by WHAT_BITS, and enum role or kind: in one word, because
+                                   without the GIL several threads use the cache */
 static known globals_known[CACHED], types_known[CACHED];
 static Py_ssize_t modules_then;
 

@@ -4,12 +4,12 @@
 #include <stddef.h>
 
 #define NONE SP_NO_OFFSET
+enum { WITHOUT_GIL = 1 << 16 };
 
 /* Printed by tests/native/python_offsets.c. */
 static const struct {
-	unsigned version;
+	unsigned version; /* and WITHOUT_GIL */
 	struct sp_offsets offsets;
-	bool without_gil;
 } rows[] = {
     {0x0309,
      {
@@ -275,7 +275,7 @@ static const struct {
          .dict_keys = 32,
          .bytes_data = 32,
      }},
-    {0x030e,
+    {0x030e | WITHOUT_GIL,
      {
          .runtime_interpreters = 808,
          .runtime_gil = NONE,
@@ -318,8 +318,7 @@ static const struct {
          .type_flags = 184,
          .dict_keys = 48,
          .bytes_data = 48,
-     },
-     true},
+     }},
     {0x030f,
      {
          .runtime_interpreters = 936,
@@ -369,7 +368,7 @@ static const struct {
 const struct sp_offsets *sp_offsets_of(unsigned version, bool without_gil)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].version == version && rows[i].without_gil == without_gil)
+		if (rows[i].version == (without_gil ? version | WITHOUT_GIL : version))
 			return &rows[i].offsets;
 	return NULL;
 }

@@ -8,9 +8,9 @@ import sys
 import pytest
 from commandline import run
 from memoryhelp import LIBC, Memory, recorded
+from programs import WITHOUT_GIL
 
 from mpi import mpi  # noqa: F401
-from programs import WITHOUT_GIL
 
 RANKS = (
     LIBC.replace("CDLL", "PyDLL")
@@ -81,7 +81,7 @@ def test_buffers_of_numpy_in_ranks(mpi):  # noqa: F811
         process = next(i for i, p in enumerate(m.model.info()["processes"]) if p["rank"] == rank)
         for mark in "buffer", "result":
             large = [s["bytes"] for s in m.sites(mark) if s["process"] == process and s["bytes"] > 1_000_000]
-            assert len(large) == 1 and 0 <= large[0] - 2_000_000 * (rank + 1) <= (64 if WITHOUT_GIL else 0)  # see test_numpy_buffers
+            assert len(large) == 1 and 0 <= large[0] - 2_000_000 * (rank + 1) <= 64 * WITHOUT_GIL  # see test_numpy_buffers
 
 
 def test_many_processes_are_a_table(spartito, tmp_path):

@@ -9,7 +9,6 @@ import sys
 import pytest
 import spartito._measure as measure
 from commandline import run
-from programs import WITHOUT_GIL
 from spartito._analyse import Model
 from waiting import HELD, PROCESSES, Waits, line_of, recorded, write
 
@@ -171,32 +170,6 @@ def test_processes(spartito, tmp_path):
     slept = [w for w in waits.found["waits"] if w["kind"] == "sleep" and w["stack"][-1:] in own]
     assert len(slept) == 2
     assert {waits.info["processes"][waits.info["locations"][w["location"]]["process"]]["forked"] for w in slept} == {True}
-
-
-REUSED = """
-import threading
-from asleep import until_asleep
-def use():
-    lock = threading.Lock()  # made
-    lock.acquire()
-    got = threading.Thread(target=lambda: lock.acquire())
-    got.start()
-    until_asleep(got)
-    lock.release()
-    got.join()
-    return id(lock)
-seen = [use() for _ in range(20)]
-print(len(set(seen)))
-"""
-
-
-@pytest.mark.skipif(WITHOUT_GIL, reason="this Python has no reuse of an address so soon")
-def test_the_address_of_a_lock_is_used_again(spartito, tmp_path):
-    model, out = recorded(spartito, tmp_path, REUSED)
-    assert int(out) < 20  # otherwise no address was used again, and the test proves nothing
-    locks = [lock for lock in Waits(model).locks if lock["kind"] == "lock" and lock["made_line"] == line_of(REUSED, "made")]
-    assert int(out) < len(locks) <= 20
-    assert {(lock["contended"], lock["freed"]) for lock in locks} == {(1, True)}
 
 
 def test_another_thread_releases(spartito, tmp_path):
