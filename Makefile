@@ -13,7 +13,7 @@ demo: setup
 test:
 	tools/system.sh build test
 	tools/venv.sh $(PYTHON) $(VENV) test notebook lab launchers viewers guides
-	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY))
+	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full)
 
 bench:
 	tools/system.sh build test

@@ -88,6 +88,7 @@ remove() {
 make_chroot() {
 	dir=$cache/$1
 	describe "$1"
+	[ "$arch" = "$here" ] || emulate "$1" || return 1
 	local packages=$needed$extra python ready
 	ready=$(cat "$dir/.ready" 2>/dev/null || true)
 	[ "$ready" != "$pythons$extra,$needed" ] || return 0
@@ -99,37 +100,44 @@ make_chroot() {
 	[ "$origin" = Debian ] || [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || apt_install ubuntu-keyring ||
 		echo "$1: no keyring for Ubuntu's mirror, its packages are not authenticated"
 	remove "$dir"
-	[ "$arch" = "$here" ] || emulate
 	debootstrap --arch="$arch" --variant=minbase --components="$components" --include="$packages" "$suite" "$dir" "$mirror" \
 		"/usr/share/debootstrap/scripts/$script" >"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; exit 1; }
-	[ "$arch" = "$here" ] || add_compiler "$1"
+	[ "$arch" = "$here" ] || add_compiler >>"$cache/$1.log" 2>&1 || {
+		tail -n 20 "$cache/$1.log" >&2
+		exit 1
+	}
 	printf '%s' "$pythons$extra,$needed" >"$dir/.ready"
 }
 
-# Makes the kernel run programs of that processor by qemu-user, in chroots too: it keeps the emulator open.
+# Makes the kernel run programs of that processor by qemu-user, in chroots too: it keeps the emulator open. False: it does not let us, as
+# in some containers; then it is skipped.
 emulate() {
 	local at=/proc/sys/fs/binfmt_misc name=qemu-aarch64
 	[ "$arch" = arm64 ] || { echo "$0: nothing emulates $arch here" >&2; exit 2; }
 	command -v "$name-static" >/dev/null || apt_install qemu-user-static || { echo "$0: needs qemu-user-static" >&2; exit 1; }
-	[ -e "$at/register" ] || mount -t binfmt_misc binfmt_misc "$at"
-	[ -e "$at/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" >"$at/register"
+	if { [ -e "$at/register" ] || mount -t binfmt_misc binfmt_misc "$at" 2>/dev/null; } &&
+		{ [ -e "$at/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" >"$at/register"; } 2>/dev/null; then
+		return 0
+	fi
+	echo "$1: skipped, an emulator cannot be registered with the kernel here (binfmt_misc)"
+	return 1
 }
 
 # Puts a compiler that runs on this processor, with its libraries, into a chroot of another one: emulated, it would take twenty times as
-# long. apt would not install it there, because packages that it needs count as those of the other processor.
+# long. Where it fails, the last command does, too. apt would not install it there, because packages that it needs count as those of the other processor.
 add_compiler() {
 	local packages=$cache/apt/$suite-$here-packages apt file
 	use_lists "$here"
 	mkdir -p "$packages"
 	apt-get $apt -qq update
 	(cd "$packages" && apt-get $apt -qq download $(apt-cache $apt depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
-		--no-replaces --no-enhances g++-aarch64-linux-gnu | grep '^[a-z]' | sort -u)) 2>>"$cache/$1.log"
+		--no-replaces --no-enhances g++-aarch64-linux-gnu | grep '^[a-z]' | sort -u))
 	for file in "$packages"/*.deb; do dpkg-deb --fsys-tarfile "$file" | tar -x -C "$dir" --keep-directory-symlink; done
 	rm -rf "$packages"
 	ln -sf aarch64-linux-gnu-gcc "$dir/usr/bin/cc"
 	ln -sf aarch64-linux-gnu-g++ "$dir/usr/bin/c++"
 	for file in gcc g++ ar nm ranlib strip ld objdump readelf; do ln -sf "aarch64-linux-gnu-$file" "$dir/usr/bin/$file"; done
-	chroot "$dir" cc --version >>"$cache/$1.log"
+	chroot "$dir" cc --version
 }
 
 # The tree, with the times of its files: only what changed is built again.
@@ -207,7 +215,6 @@ for name in $names; do
 	if make_chroot "$name"; then
 		skipped=0
 		if [ "$what" != prepare ]; then
-			[ "$arch" = "$here" ] || emulate
 			copy_tree
 			mount_all
 			for python in $pythons; do run "$name" "$python"; done

@@ -17,11 +17,12 @@ import pythons
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
-# Folders of tests/py whose tests run under each version of Python: of the measured process, what is read out of it, and the
-# launcher. Of notebooks and drop-ins the oldest and the newest version are enough: what they import differs most there. And files
-# in these folders that test nothing of this, so that one version is enough.
-EACH_VERSION = ("record", "sample", "memory", "waits")
-OLDEST_AND_NEWEST = ("notebook", "compat")
+# Folders and files of tests/py whose tests run under each version of Python: of the measured process, and of reading its stacks
+# from outside. Of allocators, samples as such, notebooks and drop-ins the oldest and the newest version are enough, unless --full
+# asks for all: what they use of the interpreter changes less. And files in these folders that test nothing of this, so that one
+# version is enough.
+EACH_VERSION = ("record", "waits", "sample/test_sample_stacks.py")
+OLDEST_AND_NEWEST = ("record", "waits", "sample", "memory", "notebook", "compat")
 ONE_VERSION = (
     "test_memory_ranks",
     "test_sample_native_calls",
@@ -138,19 +139,25 @@ def prepare(version, python):
     return version, os.path.join(venv, "bin", "python"), p.stdout + p.stderr if p.returncode else ""
 
 
-def files_of(folders):
-    return sorted(
-        os.path.join("tests", "py", folder, name)
-        for folder in folders
-        for name in os.listdir(os.path.join(ROOT, "tests", "py", folder))
-        if name.startswith("test_") and name[:-3] not in ONE_VERSION
-    )
+def files_of(places):
+    """Paths of the test files in these folders of tests/py, or of these files."""
+    paths = []
+    for place in places:
+        path = os.path.join("tests", "py", place)
+        if path.endswith(".py"):
+            paths.append(path)
+        else:
+            names = os.listdir(os.path.join(ROOT, path))
+            paths += [os.path.join(path, n) for n in names if n.startswith("test_") and n[:-3] not in ONE_VERSION]
+    return sorted(paths)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    only = [v for v in parser.parse_args().only.split(",") if v]
+    parser.add_argument("--full", action="store_true", help="under each version what else only the oldest and the newest pass")
+    options = parser.parse_args()
+    only = [v for v in options.only.split(",") if v]
     mine = "{}.{}".format(*sys.version_info[:2])
     others = {v: p for v, p in pythons.find().items() if v != mine and (not only or v in only)}
     result = Result()
@@ -167,8 +174,8 @@ def main():
                 print(f"== {title}\n{error}", flush=True)
                 result.add(title + ", does not build", 0, 1, 0)
             else:
-                folders = EACH_VERSION + (OLDEST_AND_NEWEST if version in ends else ())
-                pytest(result, title, python, files_of(folders), EXPECTED_SKIPS_OF_OTHERS)
+                places = OLDEST_AND_NEWEST if options.full or version in ends else EACH_VERSION
+                pytest(result, title, python, files_of(places), EXPECTED_SKIPS_OF_OTHERS)
     print("\n" + "\n".join(result.lines))
     if result.unexpected:
         print("skipped for an unexpected reason:\n" + "\n".join(result.unexpected))
