@@ -12,10 +12,9 @@ from collections import Counter
 import asleep
 import pytest
 import spartito._analyse as analyse
-import spartito._measure as measure
 from commandline import wait_for
+from programs import HOOKS
 
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 # counts its calls in a mapped file: the test reads the count when the process has died
 COUNTING = """
 import mmap, struct, sys, threading

@@ -26,6 +26,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import spartito._measure as measure
+
+HOOKS = [name for name, works, _ in measure.hooks() if works]
 WITHOUT_GIL = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # this build of Python can run without it
 DIRECTORY = Path(__file__).resolve().parents[2] / "programs"
 COUNTED = ("visits", "resumed", "callers", "inherits", "c-calls", "user", "threads")

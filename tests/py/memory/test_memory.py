@@ -8,14 +8,11 @@ import subprocess
 import sys
 
 import pytest
-import spartito._measure as measure
 from commandline import run
 from memoryhelp import LIBC, Memory, recorded
-from programs import WITHOUT_GIL
+from programs import HOOKS, WITHOUT_GIL
 from spartito.analysis import Model
 from spartito.run.preload import HEAP
-
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 
 @pytest.mark.parametrize("hook", HOOKS)

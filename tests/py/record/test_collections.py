@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from commandline import run
+from programs import HOOKS
 from spartito._analyse import Model
 
 PROGRAM = """
@@ -57,7 +58,6 @@ os.waitpid(pid, 0)
 gc.callbacks.remove(count)
 json.dump(theirs, sys.stdout)
 """
-HOOKS = ["evalframe", "setprofile"] if sys.version_info < (3, 12) else ["monitoring", "setprofile"]
 
 
 def measured(spartito, tmp_path, program, *options, arguments=()):

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from commandline import run
+from programs import HOOKS
 from spartito._analyse import Model
 
 PROGRAM = """
@@ -63,7 +64,6 @@ except RuntimeError:
     os._exit(0)
 sys.exit(passes)
 """
-HOOKS = ["evalframe", "setprofile"] if sys.version_info < (3, 12) else ["monitoring", "setprofile"]
 MODES = [(), ("--trace",), ("--metric", "rusage:ru_utime")]
 OF_GENERATORS = {"__main__:failing_generator": 1, "__main__:step": 1}
 

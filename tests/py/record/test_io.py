@@ -7,15 +7,12 @@ import sys
 from collections import Counter
 
 import pytest
-import spartito._measure as measure
 from commandline import run
-from programs import find
+from programs import HOOKS, find
 from rawfile import IO, Raw
 from spartito.base.messages import Refused
 from spartito.experiments.losses import sentences
 from spartito.run import preload
-
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 
 def recorded(spartito, cwd, program, *options, processes=1, name="x", env=None):

@@ -2,7 +2,8 @@
 """Labels of types with a __repr__ of the program: spartito calls it, and does not record what it does."""
 
 import pytest
-from test_labels import HOOKS, Measured, losses, visits
+from programs import HOOKS
+from test_labels import Measured, losses, visits
 
 
 @pytest.fixture

@@ -11,13 +11,10 @@ from collections import Counter
 import pytest
 from commandline import run
 from conftest import ROOT
-from programs import all_programs
+from programs import HOOKS, all_programs
 from rawfile import Raw
-from spartito import _measure
 from spartito._analyse import Model
 from test_programs import run as run_program
-
-HOOKS = [name for name, works, _ in _measure.hooks() if works]
 
 
 class Measured:

@@ -10,6 +10,7 @@ import sys
 import pytest
 import spartito as package
 from commandline import run
+from programs import HOOKS
 from spartito._analyse import Model
 
 WAYS = ((), ("--lines-only",), ("--c-calls",), ("--trace",))
@@ -256,7 +257,7 @@ print(down(DEPTH))
 """.replace("DEPTH", "50000" if sys.version_info >= (3, 11) else "5000")
 
 
-@pytest.mark.parametrize("options", [["--lines-only"], [], ["--hook", "setprofile"], ["--exclude", "down"]])
+@pytest.mark.parametrize("options", [["--lines-only"], [], *(["--hook", name] for name in HOOKS), ["--exclude", "down"]])
 @pytest.mark.parametrize("chosen", ["down", "beside"])
 def test_deep_recursion_ends_as_without_us(spartito, tmp_path, options, chosen):
     (tmp_path / "program.py").write_text(DEEP)

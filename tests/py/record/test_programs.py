@@ -14,10 +14,8 @@ from collections import Counter
 import foreign
 import pytest
 import spartito._analyse as analyse
-import spartito._measure as measure
-from programs import all_programs
+from programs import HOOKS, all_programs
 
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 QUICK = bool(os.environ.get("TEST_QUICK"))
 TIMEOUT = 120
 

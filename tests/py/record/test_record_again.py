@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from programs import HOOKS
 from spartito.analysis import Model
 from spartito.experiments import contents
 
@@ -147,6 +148,7 @@ def test_a_long_setting_is_complete(tmp_path):
     assert (written["depth"], written["scorep"], written["clock"], written["label_limit"]) == ("77", "1", "auto", "10000")
 
 
+@pytest.mark.skipif("setprofile" not in HOOKS, reason="this Python has no hook setprofile")
 def test_another_profiler_stays(tmp_path):
     """Another profile function, written in C, replaced Spartito's during the measurement: the end of the measurement keeps it."""
     text = """

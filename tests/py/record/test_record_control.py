@@ -7,12 +7,12 @@ import sys
 
 import pytest
 from commandline import run
+from programs import HOOKS
 from recorded import Experiment
 from spartito._analyse import Model
 
 # Seconds by which two clocks may differ. Each program prints how long its parts took, as a busy machine makes them longer.
 NEAR = 0.05
-HOOKS = ["setprofile", "evalframe" if sys.version_info < (3, 12) else "monitoring"]
 
 
 @pytest.fixture(params=HOOKS)

@@ -7,13 +7,11 @@ import sys
 from collections import Counter
 
 import pytest
-import spartito._measure as measure
 from commandline import run
-from programs import WITHOUT_GIL
+from programs import HOOKS, WITHOUT_GIL
 from rawfile import Raw
 from spartito._analyse import Model
 
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 EVENTS = {50: "thread", 51: "join", 52: "create", 53: "switch", 54: "end", 55: "awaits", 56: "gil", 57: "handover"}
 NONE = 2**32 - 1
 

@@ -7,12 +7,10 @@ import subprocess
 import sys
 
 import pytest
-import spartito._measure as measure
 from commandline import run
+from programs import HOOKS
 from spartito._analyse import Model
 from waiting import HELD, PROCESSES, Waits, line_of, recorded, write
-
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 
 @pytest.mark.parametrize("hook", HOOKS)

@@ -9,12 +9,11 @@ import sys
 import textwrap
 
 import pytest
-import spartito._measure as measure
 from commandline import run
+from programs import HOOKS
 from spartito._analyse import Model
 from waiting import Waits, compiled, line_of, measures_itself, recorded, write
 
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 BEGIN = """
 import ctypes, os, sys, threading, time
 from asleep import until_asleep

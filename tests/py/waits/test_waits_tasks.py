@@ -6,12 +6,10 @@ import os
 import sys
 
 import pytest
-import spartito._measure as measure
 from commandline import run
+from programs import HOOKS
 from spartito.report.waittables import awaits
 from waiting import recorded
-
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 PROGRAM = """
 import asyncio, threading

@@ -10,12 +10,10 @@ from collections import Counter, defaultdict
 
 import pftrace
 import pytest
-import spartito._measure as measure
 from commandline import run
+from programs import HOOKS
 from spartito._analyse import Model
 from waiting import Waits, command, compiled, line_of, recorded
-
-HOOKS = [name for name, works, _ in measure.hooks() if works]
 
 PROGRAM = """
 import queue, threading, time
