@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The summary that `spartito run` prints at the end: the functions with the most time, the load balance, findings and the next
-command."""
+command. The launcher loads this module while the program starts: modules that nearly every summary needs are imported here."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from spartito.experiments import contents, cost, owners, roles, sampled
 from spartito.experiments.losses import of_ranks, sentences
 from spartito.experiments.naming import rank_number
 from spartito.report.findings import topics
+from spartito.report.waittables import offcpu
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
@@ -123,11 +124,7 @@ def _waits(model: Model, info: dict[str, Any]) -> list[str]:
 
 
 def _waiting(model: Model, info: dict[str, Any]) -> list[str]:
-    if not contents.split(info):
-        return []  # do not load the list of functions that wait
-    from spartito.report.waittables import offcpu
-
-    return offcpu.summary(model, info)
+    return offcpu.summary(model, info) if contents.split(info) else []
 
 
 def _memory(model: Model, info: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@
  * for the tool's local events. */
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/tool.h"
@@ -109,6 +110,14 @@ SP_CALLBACK(on_end)
 	Py_RETURN_NONE;
 }
 
+/* Enables the events of a code object that is new. Returns 0, or -1 with an exception. If several threads run it for
+ * the first time, each continues only when the events are enabled. */
+static int events_choose(PyCodeObject *code, uint32_t region, unsigned long set)
+{
+	SP_SERIAL(sp_serial_names);
+	return sp_lines_add_code(code, region) > 0 ? sp_tool_local_events(&tool, code, set) : 0;
+}
+
 /* ---- calls ---- */
 
 /* Enables the events of a function's begin and end. Keeps errno and exception. */
@@ -116,7 +125,7 @@ static void watch(struct sp_thread *t, PyCodeObject *code)
 {
 	int error = errno;
 	SP_SAVE_EXCEPTION;
-	if (sp_lines_add_code(code, 0) > 0 && sp_tool_local_events(&tool, code, callee_events))
+	if (events_choose(code, 0, callee_events))
 		PyErr_Clear();
 	sp_lines_function(t, code);
 	SP_RESTORE_EXCEPTION;
@@ -203,8 +212,7 @@ SP_CALLBACK(on_first)
 
 int sp_lines_events_choose(PyCodeObject *code, uint32_t region)
 {
-	const int fresh = sp_lines_add_code(code, region);
-	return fresh > 0 ? sp_tool_local_events(&tool, code, chosen_events) : 0;
+	return events_choose(code, region, chosen_events);
 }
 
 void sp_lines_events_forget(PyCodeObject *code)

@@ -72,6 +72,28 @@ def test_counts_are_exact(measure, options):
     assert max(Counter(row["qualname"] for row in rows).values()) == 1  # each function has one region
 
 
+def test_lines_of_a_first_call_are_counted_in_each_thread(measure):
+    """The line events of a function are enabled at its first call, which several threads may make at once."""
+    program = f"""
+import threading
+body = "(n):\\n    t = 0\\n    for i in range(n):\\n        t += i\\n    return t\\n"
+source = "".join(f"def f{{i}}" + body for i in range({FUNCTIONS}))
+names = {{"__name__": "many"}}
+exec(compile(source, "many.py", "exec"), names)
+together = threading.Barrier({THREADS})
+def work():
+    for i in range({FUNCTIONS}):
+        together.wait()
+        names[f"f{{i}}"](5)
+threads = [threading.Thread(target=work) for _ in range({THREADS})]
+for t in threads: t.start()
+for t in threads: t.join()
+"""
+    functions = measure("--lines-only", "--lines=many:f*", program=program).lines()
+    hits = [tuple(line[1] for line in function["lines"]) for function in functions if function["module"] == "many"]
+    assert hits == [(THREADS, 6 * THREADS, 5 * THREADS, THREADS)] * FUNCTIONS
+
+
 def test_labels_are_those_of_the_calls(measure):
     rows = [row for row in measure("--label=args").flat() if row["qualname"].startswith("g")]
     labels = [f"g{i}(n={n})" for i in range(FUNCTIONS) for n in range(CALLS)]

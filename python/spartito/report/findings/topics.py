@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from spartito._analyse import Error
 from spartito.experiments import contents
-from spartito.report.findings import calls, imports, thresholds
+from spartito.report.findings import calls, garbage, imports, oversubscription, thresholds
 from spartito.report.findings.finding import Run
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
@@ -33,8 +33,6 @@ def _topics(run: Run) -> list[Callable[[Run], list[Finding]]]:
 
         found += [processes.serialization, processes.children]
     if "preempted" in run.metrics:
-        from spartito.report.findings import oversubscription
-
         found.append(oversubscription.threads)
     if info["worlds"] and info["traced"]:
         from spartito.report.findings import mpi
@@ -55,8 +53,6 @@ def _topics(run: Run) -> list[Callable[[Run], list[Finding]]]:
 
         found.append(memory.memory)
     if info["collections"]:
-        from spartito.report.findings import garbage
-
         found.append(garbage.collections)
     if info["exceptions"] >= thresholds.EXCEPTIONS:
         from spartito.report.findings import exceptions
