@@ -5,7 +5,7 @@ node.py BUILD WRAP_MODE: prints two lines, the path of node and a folder that ha
 tools/viewer.sh installed the packages there. Otherwise npm brings them, as package-lock.json names them, into the build directory
 BUILD, unless WRAP_MODE is meson's nodownload.
 
-node.py dist: run by `meson dist`. Builds the page into the sdist, so that whoever installs that needs no node.
+node.py dist: run by `meson dist`. Builds the page into the sdist, so that its installation needs no node.
 
 If something is missing, one line on stderr says what; the status is 1."""
 

@@ -46,6 +46,12 @@ static inline uint64_t sp_slot_of(const PyCodeObject *code)
 	return SP_LIKELY(e && e->n > sp_slot_index) ? (uint64_t)SP_SHARED(e->extra[sp_slot_index]) : 0;
 }
 
+/* Whether the slot is decided in this measurement. */
+static inline bool sp_slot_is_decided(uint64_t slot)
+{
+	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+}
+
 /* Decided and excluded: neither the function nor the C functions that it calls are recorded. */
 static inline bool sp_slot_is_filtered(uint64_t slot)
 {

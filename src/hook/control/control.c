@@ -295,8 +295,9 @@ static bool watch(bool booting)
 	return true;
 }
 
-/* Without the GIL no thread waits for it. Returns whether the program's user asked for these waits nevertheless. */
 static const char without_gil[] = "time waited for the GIL, because this build of Python has none";
+
+/* Without the GIL no thread waits for it. Returns whether the settings request these waits nevertheless. */
 static bool wants_missing_gil(struct sp_settings *s)
 {
 #ifdef Py_GIL_DISABLED

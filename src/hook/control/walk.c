@@ -55,7 +55,7 @@ static uint64_t region_of(sp_frame *f, bool gil, uint64_t *unnamed)
 	uint64_t slot = sp_slot_of(code);
 	if (SP_LIKELY((slot & SP_SLOT_MASK) == sp_slot_ok))
 		return slot >> SP_SLOT_ID;
-	if ((slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) != sp_slot_ok) {
+	if (!sp_slot_is_decided(slot)) {
 		if (!gil || !SP_SERIAL_TRY(sp_serial_names)) {
 			++*unnamed;
 			return 0;

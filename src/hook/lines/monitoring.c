@@ -25,7 +25,7 @@ static bool finds; /* the finder is installed */
 
 static inline bool is_decided(const PyCodeObject *code)
 {
-	return (sp_slot_of(code) & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+	return sp_slot_is_decided(sp_slot_of(code));
 }
 
 static inline uint64_t current_frame(void)

@@ -250,7 +250,7 @@ static SP_COLD struct sp_line_function *add_decided(struct sp_thread *t, PyCodeO
 
 static inline bool is_decided(uint64_t slot)
 {
-	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
+	return sp_slot_is_decided(slot);
 }
 
 static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing)

@@ -142,12 +142,6 @@ static char *copy_of(struct sp_python_text t)
 	return s;
 }
 
-/* Whether the slot is decided in this measurement. */
-static bool is_decided(uint64_t slot)
-{
-	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
-}
-
 /* ---- qualified names ---- */
 
 static struct name name_of(PyObject *o)
@@ -177,14 +171,13 @@ static void hint_children(PyCodeObject *code, const char *qualname)
 
 /* Before 3.11 a code object knows only its own name. The enclosing code ran earlier, because it made the function; at
  * that time its qualified name was stored in the slots of the code objects among its constants. */
-
 static void hint_children(PyCodeObject *code, const char *qualname)
 {
 	bool module = !strcmp(qualname, "<module>"), function = code->co_flags & CO_OPTIMIZED;
 	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
 		PyObject *k = PyTuple_GET_ITEM(code->co_consts, i);
 		const uint64_t slot = PyCode_Check(k) ? sp_slot_of((PyCodeObject *)k) : 0;
-		if (!PyCode_Check(k) || (slot & 3) == SP_SLOT_HINT || is_decided(slot))
+		if (!PyCode_Check(k) || (slot & 3) == SP_SLOT_HINT || sp_slot_is_decided(slot))
 			continue;
 		struct sp_python_text name = sp_python_text(((PyCodeObject *)k)->co_name, "?");
 		const char *before = module ? "" : qualname, *between = module ? "" : function ? ".<locals>." : ".";
@@ -486,7 +479,7 @@ static uint64_t decide(PyCodeObject *code, char *module, struct name name, char 
 static uint64_t decide_here(PyCodeObject *code, sp_frame *f)
 {
 	uint64_t slot = sp_slot_of(code);
-	if (is_decided(slot))
+	if (sp_slot_is_decided(slot))
 		return slot; /* another thread did it meanwhile */
 	if (sp_cells_number(code) < 0)
 		return set_slot(code, sp_slot_ok | SP_SLOT_FILTERED);
@@ -500,7 +493,7 @@ static uint64_t decide_here(PyCodeObject *code, sp_frame *f)
 uint64_t sp_names_slot(PyCodeObject *code, sp_frame *f)
 {
 	const uint64_t slot = sp_slot_of(code);
-	if (is_decided(slot))
+	if (sp_slot_is_decided(slot))
 		return slot;
 	SP_SERIAL(sp_serial_names);
 	return decide_here(code, f);

@@ -20,16 +20,10 @@
 
 enum { MAX_CALLERS = 64 }; /* callers of a library function that are searched for one of the program's own functions */
 
-/* Whether the slot is decided in this measurement. */
-static inline bool is_decided(uint64_t slot)
-{
-	return (slot & (SP_SLOT_MASK & ~UINT64_C(0xe))) == sp_slot_ok;
-}
-
 /* Returns the region in a slot; 0 if it has no recorded region. */
 static inline uint32_t region_in(uint64_t slot)
 {
-	const uint32_t region = is_decided(slot) ? (uint32_t)(slot >> SP_SLOT_ID) : 0;
+	const uint32_t region = sp_slot_is_decided(slot) ? (uint32_t)(slot >> SP_SLOT_ID) : 0;
 	return region < SP_REGION_HIDES ? region : 0;
 }
 
@@ -66,7 +60,7 @@ static void where(struct sp_heap_where *w)
 	w->region = region_in(slot);
 	w->at = sp_frame_instruction(f, &w->offset);
 	/* without the GIL another thread may be changing the slots of code objects */
-	if (is_decided(slot) && slot & SP_SLOT_LIBRARY && gil && (f = own_caller(f))) {
+	if (sp_slot_is_decided(slot) && slot & SP_SLOT_LIBRARY && gil && (f = own_caller(f))) {
 		w->own_frame = f;
 		w->own_at = sp_frame_instruction(f, &w->own_offset);
 	}

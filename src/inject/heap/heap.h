@@ -63,7 +63,7 @@ static inline void sp_heap_record(const struct sp_heap_recorder *r, struct sp_he
 }
 
 extern uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((visibility("hidden")));
-/* Whether the block may be a recorded one, by the filter. Relaxed: whoever passed the block to this thread made its bit
+/* Whether the block may be a recorded one, by the filter. Relaxed: the thread that passed the block on made its bit
  * visible too. */
 static inline bool sp_heap_may_be_known(const void *p)
 {

@@ -127,7 +127,7 @@ static bool table_grow(struct sp_sampled_thread *t)
 	return true;
 }
 
-/* The place of a new row, which sp_rows_added() shows to readers; NULL: no room. */
+/* The place of a new row, which sp_rows_added() shows to readers; NULL: no space. */
 static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 {
 	struct sp_raw_chunk *c = t->line_chunk;
@@ -149,7 +149,7 @@ static struct sp_raw_line *row_new(struct sp_sampled_thread *t)
 	return (struct sp_raw_line *)(c + 1) + c->used;
 }
 
-/* Finds or makes the row of a line; NULL: no room. */
+/* Finds or makes the row of a line; NULL: no space. */
 static struct sp_raw_line *row_of(struct sp_sampled_thread *t, uint32_t region, uint32_t line)
 {
 	if (t->table_used * 2 >= t->table_size && !table_grow(t))
