@@ -72,6 +72,7 @@ class Result:
         self.passed = self.failed = 0
         self.lines = []
         self.unexpected = []  # lines about tests that were skipped for an unexpected reason
+        self.failures = []  # what pytest printed about the tests that failed
 
     def add(self, title, passed, failed, seconds, skipped=0):
         self.passed += passed
@@ -97,18 +98,23 @@ def c_tests(result):
 
 
 def pytest(result, title, python, files, skips):
-    """Runs pytest with its output shown, and adds up its last line and what it skipped. skips: the expected reasons."""
+    """Runs pytest with its output shown; adds up its last line and what it skipped, and keeps what failed.
+    skips: the expected reasons."""
     begin, expected = time.monotonic(), re.compile("|".join(skips))
     # more than cores: tests wait for other processes, for time to pass and for browsers about a third of their time
     cores = os.cpu_count() or 1
     workers = ["-n", str(cores + (cores + 1) // 2)]
     command = [python, "-m", "pytest", "-q", *workers, "-p", "no:cacheprovider", *files]
     print(f"== {title}", flush=True)
-    last, skipped, unexpected = "", 0, 0
+    last, skipped, unexpected, failures = "", 0, 0, False
     with subprocess.Popen(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as p:
         for line in p.stdout:
             print(line, end="", flush=True)
             last = line if line.strip() else last
+            if line.startswith("===="):
+                failures = "FAILURES" in line or "ERRORS" in line
+            elif failures and line.startswith(("____", "E  ", ">  ")):
+                result.failures.append(f"{title}: {line}" if line.startswith("_") else line)
             if skip := SKIPPED.match(line):
                 skipped += int(skip[1])
                 if not expected.search(skip[2]):
@@ -176,6 +182,8 @@ def main():
             else:
                 places = OLDEST_AND_NEWEST if options.full or version in ends else EACH_VERSION
                 pytest(result, title, python, files_of(places), EXPECTED_SKIPS_OF_OTHERS)
+    if result.failures:
+        print("\nwhat failed:\n" + "".join(result.failures))
     print("\n" + "\n".join(result.lines))
     if result.unexpected:
         print("skipped for an unexpected reason:\n" + "\n".join(result.unexpected))

@@ -68,7 +68,9 @@ enum sp_thread_state sp_thread_state(const struct sp_python *python, const struc
 	/* the thread may have been woken after its letter was read */
 	if (times->letter == 'R' || (times->letter == 'S' && times->syscall == -1 && !times->sp))
 		return SP_STATE_RUNNING;
-	if (times->syscall == SYS_futex && python && sp_python_in_lock(python, times->arguments[0]))
+	/* a wait with a timeout that a stop interrupted has become restart_syscall, with the arguments of futex */
+	const bool futex = times->syscall == SYS_futex || times->syscall == SYS_restart_syscall;
+	if (futex && python && sp_python_in_lock(python, times->arguments[0]))
 		return SP_STATE_GIL;
 	if (times->letter == 'D' || (times->letter == 'S' && times->syscall >= 0 && !waits(times->syscall)))
 		return SP_STATE_SYSCALL;

@@ -250,9 +250,7 @@ def test_waiting_for_the_interpreters_lock():
             if sum(states.values()) >= 400:
                 break
         # one of the four threads runs; a thread that releases the GIL or just acquired it runs, too
-        assert states["gil"] > states["running"] > 0 and set(states) <= {"gil", "running", "idle"}
-        # a thread's state and its system call are read one after the other: one that is just being woken may seem to be idle
-        assert states["idle"] <= sum(states.values()) // 50
+        assert states["gil"] > states["running"] > 0 and set(states) == {"gil", "running"}, states
     states.clear()
     with running(source) as p, opened(p.pid, stop=False) as process:
         for sample in samples_of(process):
