@@ -385,10 +385,11 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	const bool watched = watch(booting);
 	sp_interpose_start((const void *)PyEval_SaveThread);
 	sp_waits_start();
-	if (watched && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
+	if (watched && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
 		return 0;
-	sp_collections_stop();
-	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	SP_SAVE_EXCEPTION;
+	sp_control_stop();
+	SP_RESTORE_EXCEPTION;
 	return -1;
 }
 
