@@ -454,11 +454,15 @@ int sp_control_instrument(bool on)
 		sp_hook_off();
 	else if (on && sp_recording && sp_hook_on())
 		return -1;
+	const bool out_of_date = on && sp_recording;
+	/* a thread that sets the limit of its own stack at the same time would not notice that it is out of date */
+	sp_world_stop();
 	sp_process.instrumented = on;
-	if (!on || !sp_recording)
-		return 1;
-	sp_process_out_of_date();
-	sp_hook_thread(NULL);
+	if (out_of_date)
+		sp_process_out_of_date();
+	sp_world_start();
+	if (out_of_date)
+		sp_hook_thread(NULL);
 	return 1;
 }
 
@@ -503,8 +507,9 @@ int sp_control_filter(const char *items)
 	SP_SERIAL(sp_serial_names);
 	sp_world_stop();
 	sp_process_filter(f, s.filter);
-	sp_world_start();
+	/* before a thread continues, which would keep the earlier decision about a C function in its own cache */
 	sp_names_new_generation();
+	sp_world_start();
 	return 0;
 }
 
