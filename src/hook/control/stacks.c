@@ -23,7 +23,8 @@
 
 uint64_t sp_hook_key_of(const PyCodeObject *code)
 {
-	return (uint64_t)code | (sp_hook_used ? sp_hook_used->key_tag : 0);
+	const struct sp_hook *h = sp_hook_used; /* load once: a stop sets it to NULL */
+	return (uint64_t)code | (h ? h->key_tag : 0);
 }
 
 /* ---- the interpreter's frames ---- */
@@ -94,7 +95,8 @@ static PyThreadState *state_with_gil(void)
 static sp_frame *innermost_open(PyThreadState *ts)
 {
 	sp_frame *f = sp_frame_current(ts);
-	bool entered = sp_hook_used && sp_hook_used->entered_is_current && !sp_stack_enters_other;
+	const struct sp_hook *h = sp_hook_used; /* load once: a stop sets it to NULL */
+	bool entered = h && h->entered_is_current && !sp_stack_enters_other;
 	return f && entered ? sp_frame_back(f) : f;
 }
 
