@@ -40,8 +40,6 @@ bool sp_names_is_cell(const char *file); /* whether a region's file is a cell */
 /* Writes the source text of the cell In[7] of another process's notebook to a file. Returns 0, or -1 if it is
  * unknown. */
 int sp_cells_source(const char *file, FILE *to);
-/* Forgets the directory for relative file names. */
-void sp_names_forget(void);
 
 /* label.c. Reads the settings for labels, which apply to slots that are decided later. Returns 0, or -1 with an
  * exception. */

@@ -32,7 +32,9 @@ void sp_serial_begin(struct sp_serial *s)
 {
 	if (again(s))
 		return;
-	PyMutex_Lock(&s->mutex);
+	/* the interpreter's end stops all other threads for good: a lock that one of them holds is taken over */
+	if (!Py_IsFinalizing() || !PyMutex_IsLocked(&s->mutex))
+		PyMutex_Lock(&s->mutex);
 	taken(s);
 }
 

@@ -98,7 +98,7 @@ bool sp_process_is_foreign(void);
 void sp_process_sync(void); /* updates header.last */
 /* Counts lost bytes of the trace and keeps the first reason with its errno (0: none). */
 void sp_process_lost(enum sp_raw_reason reason, int error, uint64_t bytes);
-/* Adds to a count in the header. Relaxed: several threads count at the same time, and no other data depends on it. */
+/* Adds to a count in the file. Relaxed: several threads count at the same time, and no other data depends on it. */
 static inline void sp_process_count(uint64_t *count, uint64_t more)
 {
 	__atomic_fetch_add(count, more, __ATOMIC_RELAXED);

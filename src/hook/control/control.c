@@ -163,10 +163,8 @@ static void meta(const struct sp_hook *h)
 		sp_define_meta("own", s->own, strlen(s->own));
 	if (*s->machine)
 		sp_define_meta("machine", s->machine, strlen(s->machine));
-	if (getcwd(text, sizeof text)) {
-		sp_names_set_directories(text);
+	if (getcwd(text, sizeof text))
 		sp_define_meta("cwd", text, strlen(text));
-	}
 	char *library = library_directory();
 	if (library)
 		sp_define_meta("library", library, strlen(library)); /* a sampler filters with the same directories */
@@ -310,6 +308,21 @@ static bool wants_missing_gil(struct sp_settings *s)
 #endif
 }
 
+/* What events need to name functions and to compare stacks. Another thread may record something as soon as the
+ * measurement has begun: this comes before it. Returns 0, or -1 with an exception. */
+static int make_ready(void)
+{
+	char cwd[PATH_MAX];
+	if (sp_names_init())
+		return -1;
+	if (getcwd(cwd, sizeof cwd))
+		sp_names_set_directories(cwd);
+	sp_stack_still_open = sp_hook_still_open;
+	sp_stack_out_of_date = sp_hook_out_of_date;
+	sp_stack_walk = sp_hook_walk;
+	return 0;
+}
+
 /* Takes over the settings and the filter. An event of the measurement before may still be using those that are replaced
  * here. */
 static int start_process(const char *dir, struct sp_settings *s, struct sp_filter *f, enum sp_raw_start how)
@@ -356,12 +369,13 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 		sp_filter_free(f);
 		return -1;
 	}
+	if (make_ready()) {
+		sp_filter_free(f);
+		return -1;
+	}
 	if (start_process(dir, s, f, how))
 		return -1;
 	starter = PyInterpreterState_GetID(PyInterpreterState_Get());
-	sp_stack_still_open = sp_hook_still_open;
-	sp_stack_out_of_date = sp_hook_out_of_date;
-	sp_stack_walk = sp_hook_walk;
 	sp_hook_end_handlers();
 	meta(h);
 	sp_attach_missing(without_io);
@@ -371,10 +385,11 @@ int sp_control_start(const char *dir, struct sp_settings *s, enum sp_raw_start h
 	const bool watched = watch(booting);
 	sp_interpose_start((const void *)PyEval_SaveThread);
 	sp_waits_start();
-	if (watched && sp_names_init() == 0 && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
+	if (watched && begin_here(h, booting) == 0 && sp_hook_heap_start() == 0)
 		return 0;
-	sp_collections_stop();
-	sp_process_stop(SP_RAW_ENDED_STOPPED);
+	SP_SAVE_EXCEPTION;
+	sp_control_stop();
+	SP_RESTORE_EXCEPTION;
 	return -1;
 }
 
@@ -439,11 +454,15 @@ int sp_control_instrument(bool on)
 		sp_hook_off();
 	else if (on && sp_recording && sp_hook_on())
 		return -1;
+	const bool out_of_date = on && sp_recording;
+	/* a thread that sets the limit of its own stack at the same time would not notice that it is out of date */
+	sp_world_stop();
 	sp_process.instrumented = on;
-	if (!on || !sp_recording)
-		return 1;
-	sp_process_out_of_date();
-	sp_hook_thread(NULL);
+	if (out_of_date)
+		sp_process_out_of_date();
+	sp_world_start();
+	if (out_of_date)
+		sp_hook_thread(NULL);
 	return 1;
 }
 
@@ -488,8 +507,9 @@ int sp_control_filter(const char *items)
 	SP_SERIAL(sp_serial_names);
 	sp_world_stop();
 	sp_process_filter(f, s.filter);
-	sp_world_start();
+	/* before a thread continues, which would keep the earlier decision about a C function in its own cache */
 	sp_names_new_generation();
+	sp_world_start();
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "hook/greenlet.h"
 #include "hook/hook.h"
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
@@ -23,7 +24,8 @@
 
 uint64_t sp_hook_key_of(const PyCodeObject *code)
 {
-	return (uint64_t)code | (sp_hook_used ? sp_hook_used->key_tag : 0);
+	const struct sp_hook *h = sp_hook_used; /* load once: a stop sets it to NULL */
+	return (uint64_t)code | (h ? h->key_tag : 0);
 }
 
 /* ---- the interpreter's frames ---- */
@@ -94,7 +96,8 @@ static PyThreadState *state_with_gil(void)
 static sp_frame *innermost_open(PyThreadState *ts)
 {
 	sp_frame *f = sp_frame_current(ts);
-	bool entered = sp_hook_used && sp_hook_used->entered_is_current && !sp_stack_enters_other;
+	const struct sp_hook *h = sp_hook_used; /* load once: a stop sets it to NULL */
+	bool entered = h && h->entered_is_current && !sp_stack_enters_other;
 	return f && entered ? sp_frame_back(f) : f;
 }
 
@@ -172,10 +175,12 @@ void sp_hook_out_of_date(struct sp_thread *t)
 
 /* ---- threads excluded by the package of their class ---- */
 
-static char *servants; /* owned; packages, each followed by NUL, with one more NUL at the end; NULL: none */
+static char *servants; /* owned; packages, each followed by NUL, with one more NUL at the end; NULL: none. Under the
+                            GIL or sp_serial_names */
 
 void sp_hook_leave_out(char *packages)
 {
+	SP_SERIAL(sp_serial_names);
 	free(servants);
 	servants = packages;
 }
@@ -183,7 +188,10 @@ void sp_hook_leave_out(char *packages)
 /* Whether a thread that begins, in Thread._bootstrap(self), has a class of one of these packages. */
 static bool is_servant(sp_frame *entered)
 {
-	if (!servants || !entered || PyUnicode_CompareWithASCIIString(sp_frame_code(entered)->co_name, "_bootstrap"))
+	if (!entered || PyUnicode_CompareWithASCIIString(sp_frame_code(entered)->co_name, "_bootstrap"))
+		return false;
+	SP_SERIAL(sp_serial_names);
+	if (!servants)
 		return false;
 	PyObject *self = sp_frame_self(entered);
 	PyObject *dict = self ? Py_TYPE(self)->tp_dict : NULL;

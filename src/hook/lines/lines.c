@@ -5,6 +5,7 @@
 #include "hook/control.h"
 #include "hook/hook.h"
 #include "hook/naming.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/stacks.h"
 #include "record/definitions.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sp_filter *patterns; /* owned; NULL: no patterns */
+static struct sp_filter *patterns; /* owned; NULL: no patterns. Under the GIL or sp_serial_names */
 
 /* ---- code objects by their address; under the process lock, because each interpreter may have its own GIL ---- */
 
@@ -309,6 +310,7 @@ int sp_lines_mark(PyObject *function)
 		PyErr_NoMemory();
 		return -1;
 	}
+	SP_SERIAL(sp_serial_control);
 	sp_process_forked();
 	if (!fresh || !sp_hook_used || !sp_process.header || sp_process.header->ended != SP_RAW_RUNNING)
 		return 0;
@@ -322,6 +324,7 @@ int sp_lines_mark(PyObject *function)
 
 int sp_lines_start(const struct sp_settings *s, char *why, size_t n)
 {
+	SP_SERIAL(sp_serial_names);
 	sp_filter_free(patterns);
 	patterns = NULL;
 	return s->lines && *s->lines ? sp_patterns_new(&patterns, s->lines, why, n) : 0;

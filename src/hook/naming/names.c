@@ -25,7 +25,7 @@
 SP_SHARED_WORD uint64_t sp_slot_ok = SP_SLOT_REGION;
 Py_ssize_t sp_slot_index = -1;
 
-static char *start_dir; /* owned; relative file names are relative to it, even after chdir */
+static char *start_dir; /* owned; relative file names are relative to it, even after chdir; under the process lock */
 
 #if PY_VERSION_HEX < 0x030C0000
 #define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
@@ -98,8 +98,12 @@ void sp_names_new_generation(void)
 
 void sp_names_set_directories(const char *cwd)
 {
-	free(start_dir);
-	start_dir = cwd ? strdup(cwd) : NULL;
+	char *dir = cwd ? strdup(cwd) : NULL;
+	pthread_mutex_lock(&sp_process.lock);
+	char *before = start_dir;
+	start_dir = dir;
+	pthread_mutex_unlock(&sp_process.lock);
+	free(before);
 }
 
 /* ---- text of Python strings ---- */
@@ -267,10 +271,21 @@ static struct sp_python_text module_of(sp_frame *f)
 /* Names such as "<string>" stay as they are. */
 char *sp_names_file_of(const char *name)
 {
-	char *s = NULL;
-	if (!*name || *name == '/' || *name == '<' || !start_dir)
+	if (!*name || *name == '/' || *name == '<')
 		return strdup(name);
-	return asprintf(&s, "%s/%s", start_dir, name) < 0 ? NULL : s;
+	const size_t bytes = strlen(name) + 1;
+	/* asprintf() would allocate inside of the C library, and recording that takes the lock again */
+	pthread_mutex_lock(&sp_process.lock);
+	const size_t n = start_dir ? strlen(start_dir) : 0;
+	char *s = malloc(n + 1 + bytes), *to = s;
+	if (s && start_dir) {
+		to = mempcpy(s, start_dir, n);
+		*to++ = '/';
+	}
+	pthread_mutex_unlock(&sp_process.lock);
+	if (s)
+		memcpy(to, name, bytes);
+	return s;
 }
 
 char *sp_names_file(PyCodeObject *code)
@@ -543,10 +558,4 @@ char *sp_names_caller(uint32_t *line)
 	Py_DECREF(code);
 	Py_DECREF(f);
 	return file;
-}
-
-void sp_names_forget(void)
-{
-	free(start_dir);
-	start_dir = NULL;
 }

@@ -15,6 +15,7 @@
  *   t k x          length (1), text: the name of a type whose value is not shown; of a class; a text as it is
  *   X              omitted values */
 #include "hook/naming/label.h"
+#include "hook/serial.h"
 #include "hook/slot.h"
 #include "hook/variables.h"
 #include "record/thread.h"
@@ -27,7 +28,7 @@ enum { SHOWN_BITS = 256 }; /* maximum bits of an int beyond int64 that is shown 
 
 /* ---- types whose __repr__ may be called ---- */
 
-static char **asked; /* owned, like the names */
+static char **asked; /* owned, like the names; under the GIL or sp_serial_names */
 static size_t n_asked;
 
 int sp_values_start(const char *types)
@@ -70,6 +71,7 @@ static const char *module_of(PyTypeObject *type, Py_ssize_t *n)
 /* Whether a name of the list matches: "C" or "module.C". */
 static bool is_asked_for(PyTypeObject *type)
 {
+	SP_SERIAL(sp_serial_names); /* another measurement may begin */
 	for (size_t i = 0; i < n_asked; i++) {
 		const char *name = last_part(type->tp_name), *dot = strrchr(asked[i], '.'), *module;
 		Py_ssize_t n;

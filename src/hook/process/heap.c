@@ -99,6 +99,8 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool left)
 	PyMemAllocatorEx raw;
 	const bool pymalloc = is_named("pymalloc", sizeof "pymalloc"), mimalloc = is_named("mimalloc", 8);
 	PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
+	/* the interpreter reads an allocator's function and context one after the other, without a lock */
+	sp_world_stop();
 	for (int i = 0; i < DOMAINS; i++) {
 		PyMemAllocatorEx a;
 		PyMem_GetAllocator(domains[i], &a);
@@ -115,6 +117,7 @@ static void domains_put(const struct sp_heap_domain_functions *f, bool left)
 		PyMem_SetAllocator(domains[i], &ours[i]);
 		in_place[i] = true;
 	}
+	sp_world_start();
 }
 
 static void arenas_put(const struct sp_heap_arenas *f)
@@ -135,6 +138,7 @@ static void arenas_put(const struct sp_heap_arenas *f)
 static void domains_take(void)
 {
 	PyMemAllocatorEx a;
+	sp_world_stop();
 	for (int i = 0; i < DOMAINS; i++) {
 		const struct sp_heap_domain *d = &behind[i];
 		PyMem_GetAllocator(domains[i], &a);
@@ -144,6 +148,7 @@ static void domains_take(void)
 		PyMem_SetAllocator(domains[i], &a);
 		in_place[i] = false;
 	}
+	sp_world_start();
 }
 
 /* ---- lines ---- */

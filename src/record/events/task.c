@@ -20,7 +20,8 @@ struct sp_task_wait {
 	struct sp_raw_awaited *raw; /* in the file; NULL: no space */
 };
 
-/* The sums of the tasks without a record, for one region. */
+/* The sums of the tasks without a record, for one region. Without the GIL several threads add to them at once:
+ * sp_process_count(). */
 struct rest {
 	struct rest *next;
 	uint32_t region;
@@ -248,7 +249,7 @@ void sp_task_created(struct sp_thread *t, uint64_t key)
 	k->own.created = k->own.since = k->since = sp_ticks();
 	struct sp_raw_tasks *never = rest_of(0);
 	if (never)
-		never->tasks++;
+		sp_process_count(&never->tasks, 1);
 }
 
 struct sp_task *sp_task_begun(struct sp_thread *t, uint64_t key, uint32_t region, struct sp_text name)
@@ -256,7 +257,7 @@ struct sp_task *sp_task_begun(struct sp_thread *t, uint64_t key, uint32_t region
 	struct sp_task *k = sp_task_find(key);
 	struct sp_raw_tasks *never = k ? rest_of(0) : NULL;
 	if (never)
-		never->tasks--;
+		sp_process_count(&never->tasks, UINT64_MAX); /* subtracts 1 */
 	if (!k)
 		k = task_new(t, key);
 	if (!k)
@@ -275,7 +276,7 @@ struct sp_task *sp_task_begun(struct sp_thread *t, uint64_t key, uint32_t region
 	k->number = 0;
 	k->rest = rest_of(region);
 	if (k->rest)
-		k->rest->tasks++;
+		sp_process_count(&k->rest->tasks, 1);
 	return k;
 }
 
@@ -285,7 +286,7 @@ static void count_wait(struct sp_task *k, uint64_t ticks)
 	size_t least = 0, i;
 	raw->waiting += ticks;
 	if (k->rest)
-		k->rest->waiting += ticks;
+		sp_process_count(&k->rest->waiting, ticks);
 	if (!k->wait)
 		return;
 	if (k->wait->raw) {
@@ -317,7 +318,7 @@ static void count_running(struct sp_task *k, uint64_t now)
 	uint64_t ticks = sp_ticks_between(k->since, now);
 	k->raw->running += ticks;
 	if (k->rest)
-		k->rest->running += ticks;
+		sp_process_count(&k->rest->running, ticks);
 	k->raw->since = k->since = now;
 }
 
@@ -351,7 +352,7 @@ void sp_task_step(struct sp_thread *t, struct sp_task *k, uint32_t region, uint6
 	k->raw->location = t->loc.id;
 	k->raw->state = SP_RAW_TASK_RUNNING;
 	if (k->rest)
-		k->rest->steps++;
+		sp_process_count(&k->rest->steps, 1);
 	if (k->number)
 		event(t, SP_RAW_X_TASK_SWITCH, k->number, 0, 1, now);
 	sp_enter_slow(t, region, key, now, kind);
@@ -384,7 +385,7 @@ static void task_end(struct sp_thread *t, struct sp_task *k, uint32_t how, uint6
 	k->raw->state = how;
 	k->raw->since = at;
 	if (k->rest)
-		k->rest->ended[how - SP_RAW_TASK_RETURNED]++;
+		sp_process_count(&k->rest->ended[how - SP_RAW_TASK_RETURNED], 1);
 	if (k->number)
 		event(t, SP_RAW_X_TASK_END, first_word, how, 2, at);
 	task_free(k);
