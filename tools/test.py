@@ -21,8 +21,8 @@ ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # from outside. Of allocators, samples as such, notebooks and drop-ins the oldest and the newest version are enough, unless --full
 # asks for all: what they use of the interpreter changes less. And files in these folders that test nothing of this, so that one
 # version is enough.
-EACH_VERSION = ("record", "waits", "sample/test_sample_stacks.py")
-OLDEST_AND_NEWEST = ("record", "waits", "sample", "memory", "notebook", "compat")
+EACH_VERSION = ("record", "waits", "sample/test_sample_stacks.py", "docs/test_support.py")
+OLDEST_AND_NEWEST = ("record", "waits", "sample", "memory", "notebook", "compat", "docs/test_support.py")
 ONE_VERSION = (
     "test_memory_ranks",
     "test_sample_native_calls",

@@ -293,7 +293,7 @@ static bool watch(bool booting)
 	return true;
 }
 
-static const char without_gil[] = "time waited for the GIL, because this build of Python has none";
+static const char without_gil[] = "time waited for the GIL, because this build of Python has no GIL";
 
 /* Without the GIL no thread waits for it. Returns whether the settings request these waits nevertheless. */
 static bool wants_missing_gil(struct sp_settings *s)
@@ -455,7 +455,7 @@ int sp_control_instrument(bool on)
 	else if (on && sp_recording && sp_hook_on())
 		return -1;
 	const bool out_of_date = on && sp_recording;
-	/* a thread that sets the limit of its own stack at the same time would not notice that it is out of date */
+	/* a thread that sets the limit of its stack at the same time would not notice that it is out of date */
 	sp_world_stop();
 	sp_process.instrumented = on;
 	if (out_of_date)

@@ -306,7 +306,7 @@ static int profile_with_lines(PyObject *self, PyFrameObject *f, int what, PyObje
 static const char *missing(void)
 {
 #ifdef Py_GIL_DISABLED
-	return "without the GIL a new thread runs before it gets the profile function";
+	return "without the GIL a new thread runs before it gets the function";
 #else
 	return NULL;
 #endif
