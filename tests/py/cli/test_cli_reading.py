@@ -265,7 +265,7 @@ def test_summary(spartito, tmp_path):
         " running ",
     ):
         assert text in done.stderr
-    assert re.search("next: spartito report (tree|waits) 'x y'\n", done.stderr)
+    assert re.search("next: spartito report (tree|waits|findings) 'x y'\n", done.stderr)
     assert (tmp_path / "x y.prof").exists() and (tmp_path / "x y.folded").exists()
     assert run(spartito, "run", "-q", "-o", "z", "--to", "otf2", "--", "program.py", cwd=tmp_path).stderr == ""
     assert (tmp_path / "z-otf2").is_dir()
