@@ -73,7 +73,7 @@ for scene in (late_sender, late_receiver, barrier, nxn, broadcast):
 """
 DELAY = 0.2
 ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-            "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
 
 class Mpi:

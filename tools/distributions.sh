@@ -7,7 +7,8 @@
 # processes cannot work under qemu-user (no ptrace, process_vm_readv, perf events): the C tests of the suite `processes`, and samples.
 #   prepare  makes the chroots only
 #   short    what .ci/run has time for (about 6 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
-#   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given
+#   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given. Those of MPI,
+#            too, with the Open MPI and the MPICH of debian13 and sid, which are newer than those of Debian 12.
 # sid has two versions of Python.
 # Needs root. A suite that the mirror does not have, or of which the mirror says nothing, is named and skipped; the status is 77 if all
 # were. The mirrors are those that this system's own apt uses, or the distribution's own. The chroots are kept in SPARTITO_CACHE (default:
@@ -16,6 +17,7 @@ set -eu
 cd "$(dirname "$0")/.."
 cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}/distributions
 more=gcc,g++,libc6-dev,pkg-config,ccache,libdw-dev,libotf2-trace-dev,libzstd-dev,zlib1g-dev,otf2-tools,ca-certificates
+mpis="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 
 what=short
 case ${1:-} in prepare | short | full) what=$1 && shift ;; esac
@@ -31,11 +33,11 @@ command -v debootstrap >/dev/null || apt_install debootstrap || { echo "$0: need
 # origin, suite, processor, Pythons and packages of a name, and the script of debootstrap that serves it: that of sid does for every newer suite of
 # Debian, also those that this debootstrap does not know by name, and so does that of gutsy for Ubuntu
 describe() {
-	extra= here=$(dpkg --print-architecture) arch=$(dpkg --print-architecture)
+	extra= mpi= here=$(dpkg --print-architecture) arch=$(dpkg --print-architecture)
 	case $1 in
 	debian12 | debian12-arm64) origin=Debian suite=bookworm pythons=python3.11 script=sid extra=,python3-distutils ;;
-	debian13) origin=Debian suite=trixie pythons=python3.13 script=sid ;;
-	sid) origin=Debian suite=sid pythons='python3.14 python3.15' script=sid ;;
+	debian13) origin=Debian suite=trixie pythons=python3.13 script=sid mpi=$mpis ;;
+	sid) origin=Debian suite=sid pythons='python3.14 python3.15' script=sid mpi=$mpis ;;
 	ubuntu24.04) origin=Ubuntu suite=noble pythons=python3.12 script=gutsy ;;
 	*) echo "$0: unknown distribution $1" >&2 && exit 2 ;;
 	esac
@@ -155,6 +157,17 @@ copy_tree() {
 	fi
 }
 
+# Installs both MPIs with the chroot's own apt: debootstrap does not choose between alternative dependencies, of which they have some.
+add_mpi() {
+	local ready
+	ready=$(cat "$dir/.mpi" 2>/dev/null || true)
+	[ "$ready" != "$mpi" ] || return 0
+	echo "$1: installing $mpi"
+	inside "apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $mpi" \
+		>>"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; return 1; }
+	printf '%s' "$mpi" >"$dir/.mpi"
+}
+
 mounted=
 unmount() {
 	for m in $mounted; do umount "$m" 2>/dev/null || umount -l "$m"; done
@@ -162,7 +175,8 @@ unmount() {
 }
 trap unmount EXIT
 mount_all() {
-	for m in proc dev dev/pts dev/shm; do
+	# the launchers of both MPIs read the processors from /sys
+	for m in proc dev dev/pts dev/shm ${mpi:+sys}; do
 		if mountpoint -q "/$m" && ! mountpoint -q "$dir/$m"; then
 			mkdir -p "$dir/$m"
 			if mount --bind "/$m" "$dir/$m" 2>/dev/null; then mounted="$dir/$m $mounted"; fi
@@ -175,7 +189,7 @@ tests() {
 	case $what-$1 in
 	# of a program that a signal ends, qemu-user itself says so
 	full-*-*) echo "tests/py/record -o timeout=0 -k 'not end_abrupt'" ;;
-	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat ;;
+	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat ${mpi:+tests/py/mpi} ;;
 	# no other Python of CI is of its versions
 	short-sid) echo tests/py/record/test_programs.py tests/py/waits tests/py/sample/test_sample_stacks.py tests/py/sample/test_sample_native.py ;;
 	short-*) echo tests/py/waits tests/py/sample/test_sample_stacks.py ;;
@@ -217,7 +231,9 @@ for name in $names; do
 		skipped=0
 		if [ "$what" != prepare ]; then
 			copy_tree
+			[ "$what" = full ] || mpi=
 			mount_all
+			[ -z "$mpi" ] || add_mpi "$name" || failed="$failed $name"
 			for python in $pythons; do run "$name" "$python"; done
 			unmount
 		fi

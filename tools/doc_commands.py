@@ -40,7 +40,9 @@ def environment(directory):
         "HOME": str(directory),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",  # of version 4; the next is of version 5
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # the last is of version 6
+        "PRTE_MCA_mapby": ":oversubscribe",
     }
 
 

@@ -71,6 +71,15 @@ static void missing(const char *format, const char *what)
 	adapter->meta("missing_mpi", text);
 }
 
+/* Whether this library has the binary interface that MPI 5 standardises. An MPI may have several libraries for several
+ * interfaces, which share its internal symbols. MPI allows the call at any time. */
+static bool is_standard(void *mpi)
+{
+	int (*version)(int *, int *) = (int (*)(int *, int *))dlsym(mpi, "PMPI_Abi_get_version");
+	int major = -1, minor = -1;
+	return version && version(&major, &minor) == 0 && major > 0;
+}
+
 /* Loads the library for this MPI from this library's directory; NULL: not available, and a META record of the program
  * has the reason. */
 static const struct sp_mpi_library *library(void *mpi, const char *path)
@@ -79,12 +88,18 @@ static const struct sp_mpi_library *library(void *mpi, const char *path)
 	Dl_info own;
 	const char *name = strrchr(path, '/'), *kind = NULL, *slash;
 	name = name ? name + 1 : path;
-	if (dlsym(mpi, "ompi_mpi_comm_world"))
+	if (is_standard(mpi))
+		kind = "abi";
+	else if (!strncmp(name, "libmpi_abi", 10))
+		kind = NULL; /* of a draft of the standard interface, with other numbers */
+	else if (dlsym(mpi, "ompi_mpi_comm_world"))
 		kind = "openmpi";
 	else if (strstr(name, ".so.12") || strstr(name, "mpich") || dlsym(mpi, "MPIR_Err_return_comm"))
 		kind = "mpich";
 	if (!kind) {
-		missing("MPI calls, because %s is neither Open MPI nor of MPICH's binary interface", path);
+		missing(
+		    "MPI calls, because %s is neither Open MPI nor of MPICH's binary interface, nor of that of MPI 5",
+		    path);
 		return NULL;
 	}
 	if (!dladdr((const void *)&sp_mpi_attach, &own) || !own.dli_fname || !(slash = strrchr(own.dli_fname, '/')))
@@ -102,7 +117,9 @@ static const struct sp_mpi_library *library(void *mpi, const char *path)
 		missing("MPI calls, because %s cannot be loaded", file);
 	else
 		missing("MPI calls, because Spartito was built without wrappers for %s",
-		        kind[0] == 'o' ? "Open MPI" : "MPICH");
+		        kind[0] == 'o'   ? "Open MPI"
+		        : kind[0] == 'm' ? "MPICH"
+		                         : "the binary interface of MPI 5");
 	return NULL;
 }
 

@@ -6,6 +6,19 @@
 #include "mpi/library.h"
 #include "real.h"
 
+/* The binary interface that MPI 5 standardises, which several MPIs have beside their own. */
+#if defined(MPI_ABI_VERSION)
+#define SP_MPI_ABI (MPI_ABI_VERSION > 0)
+#else
+#define SP_MPI_ABI 0
+#endif
+/* Handles are pointers in Open MPI and in the standard interface, and numbers in MPICH; no valid handle is 0. */
+#if defined(OPEN_MPI) || SP_MPI_ABI
+#define SP_MPI_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
+#else
+#define SP_MPI_HANDLE(handle) ((uint64_t)(uint32_t)(handle))
+#endif
+
 extern const struct sp_adapter *sp_mpi_adapter;
 extern void *const sp_mpi_wrappers[SP_MPI_FUNCTIONS];
 /* Finds a symbol of the MPI library by name; NULL: not defined there. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The interface between spartito_mpi.so, which every measured process loads and which is independent of the MPI, and
- * the library for one MPI's binary interface (spartito_mpi_openmpi.so, spartito_mpi_mpich.so), which is loaded at the
- * first MPI call. */
+ * the library for one MPI's binary interface (spartito_mpi_openmpi.so, spartito_mpi_mpich.so, spartito_mpi_abi.so),
+ * which is loaded at the first MPI call. */
 #ifndef SP_MPI_LIBRARY_H
 #define SP_MPI_LIBRARY_H
 

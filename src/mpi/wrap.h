@@ -88,6 +88,8 @@ void sp_mpi_started(struct sp_mpi_call *c, int n, const MPI_Request *requests);
 void sp_mpi_completed(struct sp_mpi_call *c, const MPI_Status *status);
 void sp_mpi_tested(struct sp_mpi_call *c, const int *flag, const MPI_Status *status);
 void sp_mpi_asked(struct sp_mpi_call *c, const int *flag);
+void sp_mpi_asked_all(struct sp_mpi_call *c, const int *flag);
+void sp_mpi_asked_some(struct sp_mpi_call *c, const int *n, const int *indices);
 void sp_mpi_completed_all(struct sp_mpi_call *c, const MPI_Status *statuses);
 void sp_mpi_tested_all(struct sp_mpi_call *c, const int *flag, const MPI_Status *statuses);
 void sp_mpi_completed_any(struct sp_mpi_call *c, const int *index, const MPI_Status *status);

@@ -11,7 +11,15 @@ from spartito.experiments.job import batch_job
 
 FIRST_SPECIAL_STEP = 0xFFFFFF00  # Slurm's step numbers from this one on are batch scripts, interactive shells and the like
 MAX_RANKS = 1 << 24  # of a job; a larger number is not believed
-LOCAL_RANKS = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
+LOCAL_RANKS = (
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",
+    "PMI_LOCAL_RANK",
+    "FLUX_TASK_LOCAL_ID",
+    "SLURM_LOCALID",
+)
 MAX_DEPTH = 8  # maximum number of processes (shells, wrappers) between a rank and its launcher
 # Seconds that a silent rank waits before it exits, so that the reporting rank can print an error first, even on a busy machine.
 # Hydra waits for all ranks before it ends, so that the user would wait for the full time; it gets less.

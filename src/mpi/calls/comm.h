@@ -5,14 +5,9 @@
 
 #include "mpi/wrap.h"
 
-/* Handles are pointers in Open MPI and numbers in MPICH; no valid handle is 0. */
 static inline uint64_t sp_mpi_comm_handle(MPI_Comm comm)
 {
-#ifdef OPEN_MPI
-	return (uintptr_t)comm;
-#else
-	return (uint32_t)comm;
-#endif
+	return SP_MPI_HANDLE(comm);
 }
 
 /* ---- comm.c: the table ---- */

@@ -193,7 +193,7 @@ struct sp_mpi_comm *sp_mpi_comm_found(MPI_Comm comm)
 
 static MPI_Comm comm_of(const struct sp_mpi_comm *m)
 {
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) || SP_MPI_ABI
 	return (MPI_Comm)(uintptr_t)m->handle; /* NOLINT(performance-no-int-to-ptr) */
 #else
 	return (MPI_Comm)m->handle;

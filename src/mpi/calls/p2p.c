@@ -147,15 +147,6 @@ void sp_mpi_receive_init(struct sp_mpi_call *c, const MPI_Request *request, MPI_
 
 /* ---- messages that a probe matched: the communicator is known at the probe, not at the receive ---- */
 
-static uint64_t message_handle(MPI_Message message)
-{
-#ifdef OPEN_MPI
-	return (uintptr_t)message;
-#else
-	return (uint32_t)message;
-#endif
-}
-
 static bool is_message(MPI_Message message)
 {
 	return message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC;
@@ -166,7 +157,7 @@ void sp_mpi_matched(struct sp_mpi_call *c, const int *flag, MPI_Comm comm, const
 {
 	if (!sp_mpi_counts(c) || (flag && !*flag) || !is_message(*message))
 		return;
-	const struct sp_mpi_request r = {.handle = message_handle(*message),
+	const struct sp_mpi_request r = {.handle = SP_MPI_HANDLE(*message),
 	                                 .number = sp_mpi_request_number(),
 	                                 .done = nothing_done,
 	                                 .generation = c->generation,
@@ -179,7 +170,7 @@ void sp_mpi_matches(struct sp_mpi_call *c, const MPI_Message *message)
 {
 	struct sp_mpi_request r;
 	const bool known =
-	    is_message(*message) && sp_mpi_request_take(message_handle(*message), sp_mpi_request_newest(), &r);
+	    is_message(*message) && sp_mpi_request_take(SP_MPI_HANDLE(*message), sp_mpi_request_newest(), &r);
 	c->kept = known && r.generation == c->generation ? r.comm : 0;
 }
 

@@ -56,7 +56,7 @@ static void unlock_shard(struct shard *s)
 /* Whether it is the handle that MPI gives to all operations that are complete at once. */
 static bool is_shared(uint64_t handle)
 {
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) || SP_MPI_ABI
 	static uint64_t empty;
 	uint64_t it = __atomic_load_n(&empty, __ATOMIC_RELAXED);
 	if (!it) {
@@ -64,10 +64,12 @@ static bool is_shared(uint64_t handle)
 		it = p ? (uintptr_t)p : 1;
 		__atomic_store_n(&empty, it, __ATOMIC_RELAXED);
 	}
-	return handle == it;
-#else
-	return handle >> 30 == 1; /* the kind of a handle; MPI_REQUEST_NULL has another kind */
+	if (it != 1 || !SP_MPI_ABI)
+		return handle == it;
 #endif
+	/* MPICH: the kind of a handle; MPI_REQUEST_NULL has another kind. Its handles are the same numbers in the
+	 * standard interface. */
+	return handle >> 30 == 1;
 }
 
 /* The slot of the handle, or the unused slot for it. There is always an unused slot. */
@@ -376,6 +378,22 @@ void sp_mpi_asked(struct sp_mpi_call *c, const int *flag)
 {
 	if (c->result == MPI_SUCCESS && !*flag)
 		not_yet(c, &c->kept, 1);
+}
+
+void sp_mpi_asked_all(struct sp_mpi_call *c, const int *flag)
+{
+	if (c->result == MPI_SUCCESS && !*flag && c->kept)
+		not_yet(c, scratch->handle, (int)c->kept);
+}
+
+void sp_mpi_asked_some(struct sp_mpi_call *c, const int *n, const int *indices)
+{
+	if (c->result != MPI_SUCCESS || *n == MPI_UNDEFINED || !c->kept)
+		return;
+	for (int i = 0; i < *n; i++)
+		if (indices[i] >= 0 && indices[i] < (int)c->kept)
+			scratch->handle[indices[i]] = 0;
+	not_yet(c, scratch->handle, (int)c->kept);
 }
 
 /* With MPI_ERR_IN_STATUS, each status has the result of its request. */

@@ -24,14 +24,9 @@ struct sp_mpi_request {
 	uint64_t a, b, c, d;
 };
 
-/* Handles are pointers in Open MPI and numbers in MPICH; no valid handle is 0. */
 static inline uint64_t sp_mpi_request_handle(MPI_Request request)
 {
-#ifdef OPEN_MPI
-	return (uintptr_t)request;
-#else
-	return (uint32_t)request;
-#endif
+	return SP_MPI_HANDLE(request);
 }
 
 /* The next request number of this process, from 1. Call after MPI has returned the handle. */

@@ -32,15 +32,6 @@ void sp_mpi_win_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static uint64_t handle_of(MPI_Win win)
-{
-#ifdef OPEN_MPI
-	return (uintptr_t)win;
-#else
-	return (uint32_t)win;
-#endif
-}
-
 static void define(struct sp_mpi_win *w)
 {
 	const struct sp_adapter_text text = {w->name, strlen(w->name)};
@@ -68,7 +59,7 @@ struct sp_mpi_win *sp_mpi_win_by_id(uint32_t id)
 
 struct sp_mpi_win *sp_mpi_win_new(MPI_Win win, MPI_Comm comm, bool allocated)
 {
-	const uint64_t handle = handle_of(win);
+	const uint64_t handle = SP_MPI_HANDLE(win);
 	const uint32_t comm_id = sp_mpi_comm_id(comm);
 	pthread_mutex_lock(&lock);
 	struct sp_mpi_win *w = find(handle), *fresh = w ? NULL : unused ? unused : calloc(1, sizeof *fresh);
@@ -98,8 +89,8 @@ struct sp_mpi_win *sp_mpi_win(MPI_Win win)
 	struct sp_mpi_win *w = used;
 	if (win == MPI_WIN_NULL)
 		return NULL;
-	if (SP_UNLIKELY(!w || __atomic_load_n(&w->handle, __ATOMIC_RELAXED) != handle_of(win))) {
-		w = find(handle_of(win));
+	if (SP_UNLIKELY(!w || __atomic_load_n(&w->handle, __ATOMIC_RELAXED) != SP_MPI_HANDLE(win))) {
+		w = find(SP_MPI_HANDLE(win));
 		used = w;
 	}
 	if (w && SP_UNLIKELY(w->process != sp_adapter_read(sp_mpi_adapter->process)))
@@ -109,7 +100,7 @@ struct sp_mpi_win *sp_mpi_win(MPI_Win win)
 
 void sp_mpi_win_remove(MPI_Win win)
 {
-	const uint64_t handle = handle_of(win);
+	const uint64_t handle = SP_MPI_HANDLE(win);
 	struct sp_mpi_win *w;
 	pthread_mutex_lock(&lock);
 	struct sp_mpi_win **at = &windows;

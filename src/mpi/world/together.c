@@ -22,10 +22,11 @@ void sp_mpi_before_init(const struct sp_adapter *a)
 {
 	int error = errno;
 #ifdef OPEN_MPI
-	sp_census_take(&world.census, a->path(), SP_CENSUS_OPENMPI, sp_mpi_clock_host());
+	const bool openmpi = true;
 #else
-	sp_census_take(&world.census, a->path(), SP_CENSUS_HYDRA, sp_mpi_clock_host());
+	const bool openmpi = SP_MPI_ABI && sp_mpi_symbol("ompi_mpi_comm_world");
 #endif
+	sp_census_take(&world.census, a->path(), openmpi ? SP_CENSUS_OPENMPI : SP_CENSUS_HYDRA, sp_mpi_clock_host());
 	sp_mpi_clock_read(a);
 	errno = error;
 }

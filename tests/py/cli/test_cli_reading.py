@@ -333,7 +333,7 @@ def test_doctor_names_what_the_build_lacks(monkeypatch, capsys):
     from spartito.cli import doctor
 
     names = {name for name, *_ in _build.SUPPORT}
-    assert {"libotf2", "zstd", "zlib", "libdw", "viewer", "Open MPI", "MPICH"} == names
+    assert {"libotf2", "zstd", "zlib", "libdw", "viewer", "Open MPI", "MPICH", "MPI ABI"} == names
     monkeypatch.setattr(_build, "SUPPORT", [(name, True, *rest) for name, _, *rest in _build.SUPPORT])
     doctor.main({}, [])
     output = capsys.readouterr().out

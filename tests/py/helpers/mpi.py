@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs real programs with mpiexec, for each MPI library installed, and reads the raw files of the ranks."""
 
+import functools
 import os
+import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -15,7 +18,7 @@ from spartito.experiments.rundir import PID
 
 KINDS = ("openmpi", "mpich")
 LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib")
-FOREIGN = ("OMPI_", "PMI", "MPI_", "SLURM_", "HYDI_", "MPI4PY_", "SPARTITO_", "PYTHONUNBUFFERED")
+FOREIGN = ("OMPI_", "PRTE_", "PMI", "MPI_", "SLURM_", "HYDI_", "MPI4PY_", "SPARTITO_", "PYTHONUNBUFFERED")
 # names of the records, by their number in FORMAT.md
 NAMES = {
     20: "send", 21: "recv", 22: "isend", 23: "isend_complete", 24: "irecv_request", 25: "irecv", 26: "test", 27: "cancelled",
@@ -28,6 +31,25 @@ OPERATIONS = [
     "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN", "REDUCE_SCATTER_BLOCK", "CREATE_HANDLE",
     "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE",
 ]  # fmt: skip
+
+
+@functools.cache
+def version(kind):
+    """The version of an MPI library, (5, 0, 7); it is the first number that its mpiexec prints."""
+    text = subprocess.run([f"mpiexec.{kind}", "--version"], capture_output=True, text=True).stdout
+    return tuple(map(int, re.search(r"\d+(?:\.\d+)+", text).group().split(".")))
+
+
+def launcher_environment(kind):
+    """Lets root start more ranks than there are processors."""
+    if kind != "openmpi":
+        return {}
+    environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    if version(kind) < (5,):
+        return {**environment, "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    # the launcher is PRRTE, which reads other variables; its version 4, in Open MPI 6, has renamed this one
+    policy = "rmaps_default_mapping_policy" if version(kind) < (6,) else "mapby"
+    return {**environment, f"PRTE_MCA_{policy}": ":oversubscribe"}
 
 
 def half(word):
@@ -63,16 +85,18 @@ class Mpi:
     def __init__(self, kind, path):
         self.kind = kind
         self.path = path
+        self.version = version(kind)
+        # since version 5 MPICH over UCX, as Debian has it, never uses shared memory (issue 7705 of pmodels/mpich)
+        self.shares_memory = kind == "openmpi" or self.version < (5,)
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         self.environment["MPI4PY_MPIABI"] = kind
+        self.environment.update(launcher_environment(kind))
         if kind == "openmpi":
-            self.environment.update(
-                OMPI_ALLOW_RUN_AS_ROOT="1",
-                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                OMPI_MCA_rmaps_base_oversubscribe="1",
-                OMPI_MCA_btl_vader_single_copy_mechanism="none",
-                OMPI_MCA_osc="ucx,sm",
-            )
+            self.environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+            if self.version < (5,):
+                self.environment["OMPI_MCA_osc"] = "ucx,sm"
+            else:  # ranks that were spawned reach the others by TCP alone, and not each host reaches itself by its address
+                self.environment["OMPI_MCA_btl_tcp_if_include"] = "lo"
         else:
             self.environment["LD_LIBRARY_PATH"] = str(self._library())
 
@@ -90,6 +114,15 @@ class Mpi:
         command = [f"mpiexec.{self.kind}", "-n", str(n), *map(str, words)]
         return subprocess.run(command, cwd=self.path, env={**self.environment, **more}, text=True, capture_output=True,
                               timeout=timeout)  # fmt: skip
+
+    def run_each(self, *commands, **more):
+        """Runs a rank of one job with each of the commands. With `mpiexec A : B` Debian's Open MPI 5 crashes (issue 13303 of
+        open-mpi/ompi), so a shell in each rank finds the command."""
+        if self.kind != "openmpi" or self.version < (5,):
+            words = [word for command in commands for word in (":", "-n", "1", *command)]
+            return self.run(1, words[3:], **more)
+        cases = "".join(f"{rank}) exec {shlex.join(map(str, command))};; " for rank, command in enumerate(commands))
+        return self.run(len(commands), ["sh", "-c", f"case $OMPI_COMM_WORLD_RANK in {cases}esac"], **more)
 
     def plain(self, n, program, **more):
         (self.path / "program.py").write_text(program)

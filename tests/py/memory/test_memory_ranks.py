@@ -63,7 +63,9 @@ def test_ranks(spartito, mpi, option):  # noqa: F811
     one = json.loads(run(spartito, "report", "memory", "--rank", "1", "--json", done.directory).stdout)
     assert [p["process"] for p in one["processes"]] == [ranks[1]] and {t["process"] for t in one["threads"]} == {ranks[1]}
     assert one["processes"][0]["sums"] == {key: one["totals"][key] for key in one["processes"][0]["sums"]}
-    assert 40_000_000 <= one["peak"][0]["peak_bytes"] < 40_010_000 and one["peak"][0]["line"] == m.lines["high"]
+    # Open MPI 5 itself may have more, which the line with the import leads to
+    (high,) = (row for row in one["peak"][:2] if row["line"] == m.lines["high"])
+    assert 40_000_000 <= high["peak_bytes"] < 40_010_000
     # a merged experiment has the columns without reading the raw files
     run(spartito, "finalize", "--force", done.directory)
     merged = Memory(done.directory, RANKS)

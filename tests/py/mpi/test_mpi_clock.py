@@ -104,7 +104,7 @@ def test_some_ranks_are_not_measured(mpi):  # noqa: F811
     (mpi.path / "program.py").write_text(PROGRAM)
     plain = [sys.executable, "program.py"]
     words = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", mpi.path / "x", "--", *plain]
-    done = mpi.run(1, [*words, ":", "-n", "1", *plain])
+    done = mpi.run_each(words, plain)
     assert done.returncode == 0, done.stderr
     (rank,) = Measured(done, mpi.path / "x").ranks
     assert "not all of the 2 ranks are measured" in rank.meta["missing_mpi_together"]

@@ -118,12 +118,8 @@ def test_mpi_is_never_begun(mpi):  # noqa: F811
 def parts(mpi, *each):  # noqa: F811
     """Runs a separate command line for each rank; None: without Spartito."""
     (mpi.path / "program.py").write_text(HALF)
-    words = []
-    for n, options in enumerate(each):
-        words += [":", "-n", "1"] if n else []
-        words += [] if options is None else [*SPARTITO, "run", "-q", "--trace", *options, "--"]
-        words += [sys.executable, "program.py"]
-    done = mpi.run(1, words)
+    front = [[] if options is None else [*SPARTITO, "run", "-q", "--trace", *options, "--"] for options in each]
+    done = mpi.run_each(*([*words, sys.executable, "program.py"] for words in front))
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 

@@ -17,18 +17,22 @@ import pytest
 from commandline import run, wait_for
 from spartito.experiments.ranks import HEAD
 
+from mpi import KINDS, launcher_environment
+
 PYTHON = sys.executable
 RANK = 'r = int(os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or os.environ["SLURM_PROCID"])\n'
 PROGRAM = "import os, sys, time\n" + RANK + "def f(): pass\nfor i in range(10): f()\n"
-VARIABLES = ("OMPI_", "PMI", "MPI_", "SLURM_", "HYDI_")
+VARIABLES = ("OMPI_", "PRTE_", "PMI", "MPI_", "SLURM_", "HYDI_", "PALS_", "FLUX_")
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
-def mpiexec(request):
+@pytest.fixture(params=KINDS)
+def mpiexec(request, monkeypatch, _no_rank):
     words = [f"mpiexec.{request.param}"]
     if not shutil.which(words[0]):
         pytest.skip(f"{words[0]} is not installed")
-    return words + (["--allow-run-as-root", "--oversubscribe"] if request.param == "openmpi" else [])
+    for name, value in launcher_environment(request.param).items():
+        monkeypatch.setenv(name, value)
+    return words
 
 
 @pytest.fixture
@@ -77,6 +81,54 @@ def slurm(rank, size, **more):
 def start(spartito, words, rank, size, cwd, **more):
     command = [*spartito, "run", *map(str, words)]
     return subprocess.Popen(command, cwd=cwd, env=slurm(rank, size, **more), text=True, stderr=subprocess.PIPE)
+
+
+# The variables of launchers, with {rank}, {size} and {key}. They are those in the documentation of the launchers; those of
+# Open MPI 5 and of PRRTE were also read from real processes.
+STEP = "SLURM_JOB_ID={key} SLURM_STEP_ID=3 SLURM_STEP_NUM_TASKS={size} SLURM_NTASKS=9 SLURM_PROCID={rank} SLURM_LOCALID={rank}"
+PMIX_STEP = f"{STEP} PMIX_RANK={{rank}} PMIX_NAMESPACE=slurm.pmix.{{key}}.3 PMIX_SERVER_URI2=slurm.pmix.{{key}}.3.0;tcp4://127.0.0.1:9"
+RANKS_OF_PRRTE = "PMIX_RANK={rank} PMIX_NAMESPACE=prterun-node-{key}@1 PMIX_HOSTNAME=node PRTE_LAUNCHED=1"
+LAUNCHERS = {
+    "srun": (STEP, "slurm", "slurm:.{key}.3.0"),
+    "srun --mpi=pmix": (PMIX_STEP, "slurm", "slurm:.{key}.3.0"),
+    "srun --mpi=pmi2": (f"{STEP} PMI_RANK={{rank}} PMI_SIZE={{size}} PMI_JOBID={{key}}.3 PMI_FD=9", "slurm", "slurm:.{key}.3.0"),
+    "mpiexec of Open MPI 5": (
+        f"{RANKS_OF_PRRTE} OMPI_COMM_WORLD_RANK={{rank}} OMPI_COMM_WORLD_SIZE={{size}} OMPI_COMM_WORLD_LOCAL_RANK={{rank}}",
+        "openmpi",
+        "openmpi:prterun-node-{key}@1:",
+    ),
+    "PALS": (
+        "PMI_RANK={rank} PMI_SIZE={size} PMI_LOCAL_RANK={rank} PALS_RANKID={rank} PALS_APID={key}",
+        "pmi",
+        "pmi:PALS_APID:{key}:",
+    ),
+    "flux run": (
+        "PMI_RANK={rank} PMI_SIZE={size} PMI_FD=9 FLUX_JOB_ID={key} FLUX_JOB_SIZE={size} FLUX_TASK_RANK={rank} "
+        "FLUX_TASK_LOCAL_ID={rank}",
+        "pmi",
+        "pmi:FLUX_JOB_ID:{key}:{key}",  # of the step, and of the batch job
+    ),
+    "PMIx with a size": ("PMIX_RANK={rank} PMIX_SIZE={size} PMIX_NAMESPACE=n{key}", "pmix", "pmix:n{key}"),
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_ranks_of_a_launcher_of_which_only_the_variables_are_known(spartito, tmp_path, launcher):
+    words, manager, key = LAUNCHERS[launcher]
+    command = [*spartito, "run", "--", PYTHON, "-c", "def f(): pass\nf()"]
+    started = []
+    for rank in (1, 0):
+        variables = dict(word.split("=", 1) for word in words.format(rank=rank, size=2, key=4711).split())
+        p = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, **variables}, text=True, stderr=subprocess.PIPE)
+        started.append(p)
+    messages = [p.communicate(timeout=200)[1] for p in started]
+    assert [p.returncode for p in started] == [0, 0], messages
+    assert ["measuring took about" in text for text in messages].count(True) == 1
+    (name,) = experiments(tmp_path)
+    reported = known(tmp_path / name)
+    assert (reported["size"], reported["manager"], reported["manager_job"]) == (2, manager, key.format(key=4711))
+    assert [r["rank"] for r in reported["ranks"]] == [0, 1]
+    assert visits(spartito, tmp_path / name)["__main__:f"] == 2
 
 
 @pytest.mark.parametrize("output", [[], ["-o", "x/deep"]])
