@@ -3,7 +3,7 @@
 line with which Spartito refuses it. --write puts the results into this build's column of the table in docs/versions.md.
 
 A build is a version of Python with, if they are not the usual ones, "t" (without the GIL), the processor and the C library. Each
-feature is tried on a real program, and the numbers that it must yield are checked: "yes" stands for a right result, not only for an
+feature is tried on a real program, and the numbers that it must yield are checked: "yes" means a right result, not only an
 option that is accepted. A wrong result ends in an exception; the table cannot have it."""
 
 import os
@@ -143,7 +143,7 @@ def waits(place):
 
 def gil(place):
     model = recorded(place, "--gil")
-    spartito(place, "report", "x")  # says so if there is none
+    spartito(place, "report", "x")  # says if the waits are missing
     assert any(m["name"] == "gil_wait" and m["total"] > 0 for m in model.info()["metrics"]), model.info()["metrics"]
 
 
