@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# free_threaded.sh [VERSION]: prints the path of a Python of that version (3.14 by default) without the GIL. Distributions have none, so
-# it is built from the source package of one, once (about 5 minutes on 2 cores), in SPARTITO_CACHE (default: ~/.cache/spartito).
+# free_threaded.sh [VERSION [thread-sanitizer]]: prints the path of a Python of that version (3.14 by default) without the GIL, or of one
+# that ThreadSanitizer watches. Distributions have none, so it is built from the source package of one, once (about 5 minutes on 2 cores,
+# 15 with ThreadSanitizer), in SPARTITO_CACHE (default: ~/.cache/spartito).
 # Needs root and apt for the source and for what the build needs. If no mirror has the source or none answers, the status is 77.
 set -eu
 version=${1:-3.14}
 cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}/pythons
-prefix=$cache/python${version}t
+prefix=$cache/python${version}t${2:+-$2}
 python=$prefix/bin/python${version}t
 if [ -x "$python" ]; then
 	echo "$python"
@@ -52,8 +53,9 @@ download http://deb.debian.org/debian sid main $debian ||
 mkdir "$work/tree"
 tar xf "$work/source"/*.orig.tar.* -C "$work/tree" --strip-components=1
 cd "$work/tree"
+export TSAN_OPTIONS=report_bugs=0 # the interpreter's own races are not the subject here
 # without the optimizations of a release, which take half an hour
-if ! { ./configure -q --prefix="$prefix" --disable-gil --disable-test-modules && make -s -j"$(nproc)" && make -s install; } >>"$log" 2>&1; then
+if ! { ./configure -q --prefix="$prefix" --disable-gil --disable-test-modules ${2:+--with-$2} && make -s -j"$(nproc)" && make -s install; } >>"$log" 2>&1; then
 	tail -n 40 "$log" >&2
 	exit 1
 fi

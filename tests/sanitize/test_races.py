@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Threads under ThreadSanitizer: the recorder's accesses to shared data are synchronized. tools/sanitize.sh builds _measure for it,
 and runs this with SANITIZED_SITE, a directory with the package and that library, and SANITIZED_LIBRARY, the path of libtsan.so.
+tools/sanitize_threads.sh does the same with SANITIZED_PYTHON, an interpreter without the GIL that ThreadSanitizer watches as well.
 
 The libraries that wrap the C library are not instrumented: ThreadSanitizer wraps the same functions, and takes a call from its own
 wrapper for one of the program. So --waits, which records in those libraries, is left out."""
@@ -11,9 +12,17 @@ import sys
 
 import pytest
 from conftest import ROOT
-from spartito._measure import hooks
 
+PYTHON = os.environ.get("SANITIZED_PYTHON", sys.executable)
+USABLE = "import spartito._measure as m; print(*(name for name, usable, _ in m.hooks() if usable))"
 PROGRAM = str(ROOT / "tests" / "sanitize" / "races.py")
+
+
+def hooks():
+    environment = {**os.environ, "PYTHONPATH": os.environ["SANITIZED_SITE"], "TSAN_OPTIONS": "report_bugs=0"}
+    environment["LD_PRELOAD"] = os.environ["SANITIZED_LIBRARY"]
+    command = ["setarch", "-R", PYTHON, "-c", USABLE]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
 
 
 def raced(tmp_path, *command):
@@ -53,14 +62,19 @@ def test_a_race_is_reported(tmp_path):
     cc = os.environ.get("CC", "cc")
     subprocess.run([cc, "-fsanitize=thread", "-shared", "-fPIC", "-g", str(source), "-o", str(library)], check=True)
     with pytest.raises(AssertionError, match="data race"):
-        raced(tmp_path, sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(library)!r}).race(); print('over')")
+        raced(tmp_path, PYTHON, "-c", f"import ctypes; ctypes.CDLL({str(library)!r}).race(); print('over')")
 
 
-@pytest.mark.parametrize("hook", [name for name, usable, _ in hooks() if usable])
+@pytest.mark.parametrize("hook", hooks())
 def test_measurements_that_begin_and_end(tmp_path, hook):
-    raced(tmp_path, sys.executable, PROGRAM, str(tmp_path / "x"), hook)
+    raced(tmp_path, PYTHON, PROGRAM, str(tmp_path / "x"), hook)
+
+
+@pytest.mark.parametrize("options", [(), ("trace", "c_calls"), ("lines",), ("label",)], ids="-".join)
+def test_functions_and_tasks_begin_at_once(tmp_path, options):
+    raced(tmp_path, PYTHON, str(ROOT / "tests" / "sanitize" / "firsts.py"), str(tmp_path / "x"), *options)
 
 
 @pytest.mark.parametrize("options", [("--trace", "--io"), ("--gil", "--trace"), ("--lines", "works", "--no-c-calls")])
 def test_pauses(tmp_path, options):
-    raced(tmp_path, sys.executable, "-m", "spartito", "run", "-q", *options, "-o", "x", "--", sys.executable, PROGRAM)
+    raced(tmp_path, PYTHON, "-m", "spartito", "run", "-q", *options, "-o", "x", "--", PYTHON, PROGRAM)
