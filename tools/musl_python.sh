@@ -21,7 +21,7 @@ log=$prefix.log
 work=$(mktemp -d "$cache/build.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-apt_install gcc make pkg-config xz-utils linux-libc-dev debian-archive-keyring || { tail -n 20 "$log" >&2; exit 1; }
+apt_install gcc g++ make pkg-config xz-utils linux-libc-dev debian-archive-keyring || { tail -n 20 "$log" >&2; exit 1; }
 # download_any PACKAGE SUITE...: from the first suite that has it
 download_any() {
 	local package=$1 suite
@@ -69,9 +69,9 @@ build() {
 	fi
 	if [ ! -e "$prefix/licences/libotf2.txt" ]; then
 		cd "$(unpack otf2)"
-		# its programs are C++, for which there is no compiler here: the library and its headers are enough
+		# its programs are C++, for which there is no library here, so they do not link: the library and its headers are enough
 		./configure -q --prefix="$prefix" --build=x86_64-linux-musl --with-platform=disabled --disable-static --enable-shared \
-			PYTHON=: CC="$CC" CXX=/bin/false
+			PYTHON=: CC="$CC" CXX=g++
 		make -s -k -j"$(nproc)" || true
 		make -s -k install || true
 		[ -e "$prefix/lib/libotf2.so" ]
