@@ -9,6 +9,7 @@ export PATH="$venv/bin:$PATH"
 CC=$(tools/musl_cc.sh build-musl/compiler)
 export CC
 if command -v ccache >/dev/null; then CC="ccache $CC"; fi
+export CCACHE_COMPILERCHECK=content # musl-cc is written again each time
 # MPI is here for the other C library only
 mkdir -p build-musl/without
 for name in mpicc mpicc.openmpi mpicc.mpich; do ln -sf /bin/false "build-musl/without/$name"; done

@@ -21,8 +21,9 @@ if ls "$work"/inside/*/spartito.libs/libc[.-]* >/dev/null 2>&1; then
 	echo "$0: the wheel has a C library in it" >&2
 	exit 1
 fi
-mkdir -p dist "$work"/inside/*/*.dist-info/licenses/libraries
-cp "$prefix"/licences/* "$work"/inside/*/*.dist-info/licenses/libraries
+info=$(echo "$work"/inside/*/*.dist-info)
+mkdir -p dist "$info/licenses/libraries"
+cp "$prefix"/licences/* "$info/licenses/libraries"
 python -m wheel pack -d dist "$work"/inside/* >/dev/null
 wheel=$(ls -t dist/*musllinux*.whl | head -n 1)
 
