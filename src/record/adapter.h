@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "format/format.h"
 
 #define SP_ADAPTER_SYMBOL "sp_adapter_v1"
@@ -180,6 +181,6 @@ extern void (*sp_adapter_finish)(void);
 extern int sp_adapter_forked_python;
 /* Not 0 while the calling thread must not record through an adapter: from the preparation of fork until its end the
  * thread holds the process lock, and while it reads metrics it is inside an event. */
-extern __thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
+extern __thread int sp_adapter_forks SP_TLS_MODEL;
 
 #endif

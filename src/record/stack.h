@@ -90,7 +90,7 @@ extern bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
 /* True during a call of sp_stack_still_open or sp_stack_out_of_date if the calling thread is entering something that
  * has no Python frame, so that its current Python frame is the caller. Keys distinguish these: keys of Python code
  * have bits 1 and 2 clear. */
-extern __thread bool sp_stack_enters_other __attribute__((tls_model("initial-exec")));
+extern __thread bool sp_stack_enters_other SP_TLS_MODEL;
 /* Set by the hook, called at the thread's first enter after a pause: makes t's stack agree with the interpreter's. */
 extern void (*sp_stack_out_of_date)(struct sp_thread *t);
 /* Returns the node of the calling thread's current call path; t: its location, valid for this event

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "format/format.h"
 #include "record/machine.h"
 
@@ -105,7 +106,7 @@ _Static_assert(sizeof(struct sp_thread) <= SP_RAW_PAGE - sizeof(struct sp_raw_ch
  * threads to NULL: load it only once. Data that threads share without the GIL is _Atomic, in sequentially consistent
  * order; on x86-64 such a load costs nothing extra. initial-exec: a call of __tls_get_addr would cost more than the
  * event. */
-extern __thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exec")));
+extern __thread struct sp_thread *_Atomic sp_self SP_TLS_MODEL;
 
 /* Changes with every start, resume and stop: each thread must then compare its stack again. It has a separate page,
  * which the kernel clears in the child of every fork. A child that ran no handler of pthread_atfork (a raw clone())

@@ -320,7 +320,6 @@ static void test_sample(void)
 
 int main(void)
 {
-#ifdef SP_HAVE_ZSTD
 	test_sample();
 	test_same(SP_RAW_ENDED_NORMAL, 20000);
 	test_same(SP_RAW_RUNNING, 20000);
@@ -329,6 +328,5 @@ int main(void)
 	test_damaged_events();
 	test_damaged_later();
 	test_refused();
-#endif
 	return check_failures != 0;
 }

@@ -24,7 +24,7 @@ else:
 
 # The launcher does not handle these: its own faults, signals that cannot be caught, and those that stop a process.
 NOT_FORWARDED = {sig.SIGKILL, sig.SIGSTOP, sig.SIGSEGV, sig.SIGBUS, sig.SIGFPE, sig.SIGILL, sig.SIGTRAP, sig.SIGTTIN, sig.SIGTTOU}
-FORWARDED = set(range(1, sig.NSIG)) - NOT_FORWARDED - {32, 33}  # 32 and 33 belong to glibc
+FORWARDED = sig.valid_signals() - NOT_FORWARDED  # without those that the C library reserves
 # The terminal sends these to the whole foreground process group, so the program receives them itself.
 FROM_TERMINAL = {sig.SIGINT, sig.SIGQUIT, sig.SIGTSTP, sig.SIGHUP, sig.SIGWINCH}
 SI_KERNEL = 0x80  # siginfo_t.si_code: the kernel sent the signal

@@ -282,7 +282,7 @@ bool sp_hook_still_open(const struct sp_raw_frame *s)
 
 SP_COLD struct sp_thread *sp_hook_enter_slow(PyCodeObject *code, sp_frame *f, uint64_t *slot)
 {
-	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	static __thread bool inside SP_TLS_MODEL;
 	if (!sp_recording || inside)
 		return NULL;
 	inside = true;

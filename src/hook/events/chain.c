@@ -8,12 +8,10 @@
 #include "hook/slot.h"
 #include "record/thread.h"
 
-static __thread PyObject *theirs
-    __attribute__((tls_model("initial-exec"))); /* the program's function, kept; NULL: none */
-static __thread PyThreadState *their_state
-    __attribute__((tls_model("initial-exec"))); /* the thread state in which it was set */
-static bool used;                               /* whether any thread has ever set one */
-static PyObject *original_set, *original_get;   /* owned */
+static __thread PyObject *theirs SP_TLS_MODEL;           /* the program's function, kept; NULL: none */
+static __thread PyThreadState *their_state SP_TLS_MODEL; /* the thread state in which it was set */
+static bool used;                                        /* whether any thread has ever set one */
+static PyObject *original_set, *original_get;            /* owned */
 
 static PyObject **their_slot(void)
 {
@@ -109,8 +107,7 @@ int sp_chain_call(PyFrameObject *f, int what, PyObject *arg)
 	    [PyTrace_C_CALL] = "c_call",     [PyTrace_C_EXCEPTION] = "c_exception",
 	    [PyTrace_C_RETURN] = "c_return",
 	};
-	static __thread bool inside
-	    __attribute__((tls_model("initial-exec"))); /* excludes events of the function itself */
+	static __thread bool inside SP_TLS_MODEL; /* excludes events of the function itself */
 	PyObject *function = theirs;
 	/* a thread may switch between interpreters */
 	if (SP_LIKELY(!function) || their_state != PyThreadState_Get() || inside ||

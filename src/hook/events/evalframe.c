@@ -22,7 +22,7 @@ enum { TAG = 1 };
 static _PyFrameEvalFunction before; /* the evaluator that was installed before; it gets every frame */
 static bool below;                  /* another evaluator was installed on top of this one and passes frames on to it */
 #define NOT_MEASURED ((char *)UINTPTR_MAX)
-static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
+static __thread char *stack_low SP_TLS_MODEL = NOT_MEASURED;
 
 #if PY_VERSION_HEX >= 0x030B0000
 /* A call of a generator function runs its frame once, to make the generator, without running its body. */

@@ -254,9 +254,9 @@ void sp_hook_enter_coroutine(struct sp_thread *t, uint64_t slot, uint64_t key, s
 /* Returns a string of the file with the type's name; caches the latest type. */
 static uint32_t kind_of(const PyObject *value)
 {
-	static __thread const char *last_name __attribute__((tls_model("initial-exec")));
-	static __thread uint32_t last_id __attribute__((tls_model("initial-exec")));
-	static __thread uint64_t generation __attribute__((tls_model("initial-exec")));
+	static __thread const char *last_name SP_TLS_MODEL;
+	static __thread uint32_t last_id SP_TLS_MODEL;
+	static __thread uint64_t generation SP_TLS_MODEL;
 	if (!value || value == Py_None)
 		return 0;
 	const char *name = Py_TYPE(value)->tp_name;

@@ -18,9 +18,9 @@ static _PyFrameEvalFunction before; /* the evaluator that was installed before *
 static bool below;                  /* another evaluator was installed on top of this one and passes frames on to it */
 static bool gone; /* this evaluator was removed: the end of a call that begins now would not be reported */
 /* While this trace function is set: the program's, whose object stays in place. */
-static __thread Py_tracefunc theirs __attribute__((tls_model("initial-exec")));
+static __thread Py_tracefunc theirs SP_TLS_MODEL;
 #define NOT_MEASURED ((char *)UINTPTR_MAX)
-static __thread char *stack_low __attribute__((tls_model("initial-exec"))) = NOT_MEASURED;
+static __thread char *stack_low SP_TLS_MODEL = NOT_MEASURED;
 
 static int trace(PyObject *self, PyFrameObject *f, int what, PyObject *arg);
 static PyObject *eval(PyThreadState *ts, sp_frame *f, int throwing);
@@ -220,7 +220,7 @@ static PyObject *eval_chosen(PyThreadState *ts, sp_frame *f, int throwing, struc
 /* Returns the code object's slot, which it decides if necessary. */
 static SP_COLD uint64_t decide(PyCodeObject *code, sp_frame *f)
 {
-	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	static __thread bool inside SP_TLS_MODEL;
 	uint64_t slot = 0;
 	int error = errno;
 	if (inside)

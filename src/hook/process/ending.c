@@ -13,7 +13,7 @@
 struct timers {
 	struct itimerval left[3];
 };
-static const __itimer_which_t timer_kinds[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+static const int timer_kinds[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
 
 static void timers_hold(struct timers *t)
 {

@@ -9,6 +9,7 @@
 #include "hook/stacks.h"
 #include "record/definitions.h"
 #include "record/heap/recorder.h"
+#include "record/libc.h"
 #include "record/process.h"
 
 #include <dlfcn.h>
@@ -239,7 +240,7 @@ static void line_of(const struct sp_heap_where *w, unsigned kind, struct sp_heap
 static void other_allocator(uintptr_t code[2])
 {
 	const void *(*real)(void) = (const void *(*)(void))dlsym(RTLD_DEFAULT, SP_HEAP_REAL_SYMBOL);
-	const void *library = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+	const void *library = dlsym(RTLD_DEFAULT, SP_LIBC_SYMBOL);
 	uintptr_t of_library[2];
 	sp_hook_code_of(real ? real() : NULL, code);
 	sp_hook_code_of(library, of_library);

@@ -25,6 +25,7 @@
 /* The arguments and the result of a start. */
 struct start {
 	char **words, **environment;
+	char **by_shell; /* the same words behind the name of a shell */
 	sigset_t mask, by_default, ignored;
 	int error; /* errno of exec */
 };
@@ -55,6 +56,8 @@ static void become(struct start *s)
 	/* like a shell, this searches the PATH of the launcher's own environment and passes files without a #! line to
 	 * the shell */
 	execvpe(s->words[0], s->words, s->environment);
+	if (errno == ENOEXEC && strchr(s->words[0], '/')) /* musl's leaves that to its caller */
+		execve(s->by_shell[0], s->by_shell, s->environment);
 	s->error = errno;
 	_exit(127);
 }
@@ -121,6 +124,21 @@ bad:
 	return NULL;
 }
 
+/* An array of the same strings behind another one; the caller frees only the array. */
+static char **behind_shell(char **words)
+{
+	static char shell[] = "/bin/sh";
+	size_t n = 0;
+	while (words[n])
+		n++;
+	char **all = PyMem_Calloc(n + 2, sizeof *all);
+	if (all) {
+		all[0] = shell;
+		memcpy(all + 1, words, n * sizeof *all);
+	}
+	return all;
+}
+
 PyObject *sp_spawn(PyObject *self, PyObject *args)
 {
 	(void)self;
@@ -135,6 +153,8 @@ PyObject *sp_spawn(PyObject *self, PyObject *args)
 	if ((s.words = words_of(command)) && (s.environment = words_of(environment))) {
 		if (!s.words[0])
 			PyErr_SetString(PyExc_ValueError, "the command is empty");
+		else if (!(s.by_shell = behind_shell(s.words)))
+			PyErr_NoMemory();
 		else if ((pid = start(&s)) < 0)
 			PyErr_SetFromErrno(PyExc_OSError);
 	}
@@ -146,6 +166,7 @@ PyObject *sp_spawn(PyObject *self, PyObject *args)
 	} else if (pid > 0) {
 		answer = PyLong_FromLong(pid);
 	}
+	PyMem_Free(s.by_shell);
 	free_words(s.words);
 	free_words(s.environment);
 	return answer;

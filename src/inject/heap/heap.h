@@ -32,7 +32,7 @@ struct sp_heap_self {
 	/* in pymalloc's domains: the block whose new size is already subtracted, if realloc() gets it */
 	const void *counted;
 };
-extern __thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread struct sp_heap_self sp_heap_self SP_TLS_MODEL __attribute__((visibility("hidden")));
 
 /* Call when n bytes made me->left negative: draws the next gap. Returns false if no gap had been drawn yet; then the
  * bytes are not recorded. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The allocators of the C library: the real functions, the choice of samples, aligned blocks. */
 #include "inject/heap/heap.h"
+#include "record/libc.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 const struct sp_heap_recorder *sp_heap_recorder;
 uint64_t sp_heap_filter[SP_HEAP_FILTER / 64] __attribute__((aligned(64), visibility("hidden")));
-__thread struct sp_heap_self sp_heap_self __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread struct sp_heap_self sp_heap_self SP_TLS_MODEL __attribute__((visibility("hidden")));
 
 struct sp_heap_real sp_heap_real __attribute__((aligned(64)));
 static int (*real_posix_memalign)(void **, size_t, size_t);
@@ -54,14 +55,28 @@ static void set_way(void)
 		__atomic_store_n(&sp_heap_real.way, SP_HEAP_DIRECT, __ATOMIC_SEQ_CST);
 }
 
+static void *(*outer_calloc)(size_t, size_t);
+
+/* calloc() of a C library whose calloc() calls malloc(), which is the wrapper: the bytes are counted already, so this
+ * call must choose none of them. */
+static void *calloc_counted_once(size_t n, size_t size)
+{
+	const int64_t left = sp_heap_self.left;
+	sp_heap_self.left = INT64_MAX;
+	void *p = SP_HEAP_QUIETLY(outer_calloc(n, size));
+	sp_heap_self.left = left;
+	return p;
+}
+
 /* Finds all functions at once. A thread that is already in here, while others wait for it, uses `early`. */
 __attribute__((constructor(101))) static void resolve(void)
 {
-	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	static __thread bool inside SP_TLS_MODEL;
 	if (inside || sp_heap_real.free)
 		return;
 	inside = true;
-	sp_heap_real.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+	outer_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+	sp_heap_real.calloc = SP_LIBC_CALLOC_CALLS_MALLOC && outer_calloc ? calloc_counted_once : outer_calloc;
 	sp_heap_real.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
 	real_posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
 	real_aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");

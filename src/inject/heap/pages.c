@@ -25,11 +25,13 @@ SP_EXPORT void *mmap(void *at, size_t n, int protection, int flags, int fd, off_
 	return map(sp_heap_recorder_of(SP_HEAP_CALLER), at, n, protection, flags, fd, offset);
 }
 
+#if defined(__GLIBC__) /* elsewhere it is a macro */
 SP_EXPORT void *mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset);
 void *mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
 	return map(sp_heap_recorder_of(SP_HEAP_CALLER), at, n, protection, flags, fd, offset);
 }
+#endif
 
 static void unmapped(const struct sp_heap_recorder *r, void *p, size_t n)
 {

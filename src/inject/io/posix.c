@@ -35,7 +35,7 @@
 		OPENS(name, (path, flags, mode), path, flags)                                                          \
 	}
 OPEN(open)
-OPEN(open64)
+SP_LIBC_LARGE(OPEN(open64))
 
 #define OPENAT(name)                                                                                                   \
 	SP_WRAP(int, name, (int at, const char *path, int flags, ...))                                                 \
@@ -44,7 +44,7 @@ OPEN(open64)
 		OPENS(name, (at, path, flags, mode), path, flags)                                                      \
 	}
 OPENAT(openat)
-OPENAT(openat64)
+SP_LIBC_LARGE(OPENAT(openat64))
 
 #define CREAT(name)                                                                                                    \
 	SP_WRAP(int, name, (const char *path, mode_t mode))                                                            \
@@ -52,7 +52,7 @@ OPENAT(openat64)
 		OPENS(name, (path, mode), path, O_WRONLY | O_CREAT | O_TRUNC)                                          \
 	}
 CREAT(creat)
-CREAT(creat64)
+SP_LIBC_LARGE(CREAT(creat64))
 
 #define OPEN_CHECKED(name)                                                                                             \
 	SP_WRAP(int, name, (const char *path, int flags))                                                              \
@@ -60,7 +60,7 @@ CREAT(creat64)
 		OPENS(name, (path, flags), path, flags)                                                                \
 	}
 OPEN_CHECKED(__open_2)
-OPEN_CHECKED(__open64_2)
+SP_LIBC_LARGE(OPEN_CHECKED(__open64_2))
 
 #define OPENAT_CHECKED(name)                                                                                           \
 	SP_WRAP(int, name, (int at, const char *path, int flags))                                                      \
@@ -68,7 +68,7 @@ OPEN_CHECKED(__open64_2)
 		OPENS(name, (at, path, flags), path, flags)                                                            \
 	}
 OPENAT_CHECKED(__openat_2)
-OPENAT_CHECKED(__openat64_2)
+SP_LIBC_LARGE(OPENAT_CHECKED(__openat64_2))
 
 /* ---- close and dup ---- */
 
@@ -144,7 +144,7 @@ DUP_TO(dup3, (int from, int to, int flags), (from, to, flags))
 		return to;                                                                                             \
 	}
 FCNTL(fcntl)
-FCNTL(fcntl64)
+SP_LIBC_LARGE(FCNTL(fcntl64))
 
 /* ---- seek and flush ---- */
 
@@ -160,7 +160,7 @@ FCNTL(fcntl64)
 		return r;                                                                                              \
 	}
 SEEK(lseek, off_t)
-SEEK(lseek64, off64_t)
+SP_LIBC_LARGE(SEEK(lseek64, off64_t))
 
 #define FLUSH(name)                                                                                                    \
 	SP_WRAP(int, name, (int fd))                                                                                   \
@@ -197,12 +197,13 @@ FLUSH(fdatasync)
 IN(read, n, NOWHERE, (int fd, void *p, size_t n), (fd, p, n))
 IN(__read_chk, n, NOWHERE, (int fd, void *p, size_t n, size_t capacity), (fd, p, n, capacity))
 IN(pread, n, at, (int fd, void *p, size_t n, off_t at), (fd, p, n, at))
-IN(pread64, n, at, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at))
+SP_LIBC_LARGE(IN(pread64, n, at, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at)))
 IN(__pread_chk, n, at, (int fd, void *p, size_t n, off_t at, size_t capacity), (fd, p, n, at, capacity))
-IN(__pread64_chk, n, at, (int fd, void *p, size_t n, off64_t at, size_t capacity), (fd, p, n, at, capacity))
+SP_LIBC_LARGE(IN(__pread64_chk, n, at, (int fd, void *p, size_t n, off64_t at, size_t capacity),
+                 (fd, p, n, at, capacity)))
 OUT(write, n, NOWHERE, (int fd, const void *p, size_t n), (fd, p, n))
 OUT(pwrite, n, at, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at))
-OUT(pwrite64, n, at, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at))
+SP_LIBC_LARGE(OUT(pwrite64, n, at, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at)))
 
 /* The sum of the lengths; invalid vectors, which the kernel rejects, are not read. */
 static uint64_t vector_bytes(const struct iovec *v, int n)
@@ -217,10 +218,12 @@ static uint64_t vector_bytes(const struct iovec *v, int n)
 IN(readv, VECTOR, NOWHERE, (int fd, const struct iovec *v, int n), (fd, v, n))
 OUT(writev, VECTOR, NOWHERE, (int fd, const struct iovec *v, int n), (fd, v, n))
 IN(preadv, VECTOR, at, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
-IN(preadv64, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+SP_LIBC_LARGE(IN(preadv64, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at)))
 OUT(pwritev, VECTOR, at, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at))
-OUT(pwritev64, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at))
+SP_LIBC_LARGE(OUT(pwritev64, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at)))
 IN(preadv2, VECTOR, at, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-IN(preadv64v2, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+SP_LIBC_LARGE(IN(preadv64v2, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at, int flags),
+                 (fd, v, n, at, flags)))
 OUT(pwritev2, VECTOR, at, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags))
-OUT(pwritev64v2, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags))
+SP_LIBC_LARGE(OUT(pwritev64v2, VECTOR, at, (int fd, const struct iovec *v, int n, off64_t at, int flags),
+                  (fd, v, n, at, flags)))

@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "format/format.h"
 #include "record/adapter.h"
+#include "record/libc.h"
 #include "inject/shared/quiet.h"
 #include "inject/shared/wrap.h"
 
@@ -22,50 +23,50 @@
  * (fortified ones, old names of macros) have the name of the function in the program's source. */
 #define SP_PRELOAD_FUNCTIONS(X)                                                                                        \
 	X(open, "open")                                                                                                \
-	X(open64, "open64")                                                                                            \
+	SP_LIBC_LARGE(X(open64, "open64"))                                                                             \
 	X(openat, "openat")                                                                                            \
-	X(openat64, "openat64")                                                                                        \
+	SP_LIBC_LARGE(X(openat64, "openat64"))                                                                         \
 	X(creat, "creat")                                                                                              \
-	X(creat64, "creat64")                                                                                          \
+	SP_LIBC_LARGE(X(creat64, "creat64"))                                                                           \
 	X(__open_2, "open")                                                                                            \
-	X(__open64_2, "open64")                                                                                        \
+	SP_LIBC_LARGE(X(__open64_2, "open64"))                                                                         \
 	X(__openat_2, "openat")                                                                                        \
-	X(__openat64_2, "openat64")                                                                                    \
+	SP_LIBC_LARGE(X(__openat64_2, "openat64"))                                                                     \
 	X(close, "close")                                                                                              \
 	X(close_range, "close_range")                                                                                  \
 	X(dup, "dup")                                                                                                  \
 	X(dup2, "dup2")                                                                                                \
 	X(dup3, "dup3")                                                                                                \
 	X(fcntl, "fcntl")                                                                                              \
-	X(fcntl64, "fcntl64")                                                                                          \
+	SP_LIBC_LARGE(X(fcntl64, "fcntl64"))                                                                           \
 	X(fsync, "fsync")                                                                                              \
 	X(fdatasync, "fdatasync")                                                                                      \
 	X(lseek, "lseek")                                                                                              \
-	X(lseek64, "lseek64")                                                                                          \
+	SP_LIBC_LARGE(X(lseek64, "lseek64"))                                                                           \
 	X(read, "read")                                                                                                \
 	X(__read_chk, "read")                                                                                          \
 	X(write, "write")                                                                                              \
 	X(pread, "pread")                                                                                              \
-	X(pread64, "pread64")                                                                                          \
+	SP_LIBC_LARGE(X(pread64, "pread64"))                                                                           \
 	X(__pread_chk, "pread")                                                                                        \
-	X(__pread64_chk, "pread64")                                                                                    \
+	SP_LIBC_LARGE(X(__pread64_chk, "pread64"))                                                                     \
 	X(pwrite, "pwrite")                                                                                            \
-	X(pwrite64, "pwrite64")                                                                                        \
+	SP_LIBC_LARGE(X(pwrite64, "pwrite64"))                                                                         \
 	X(readv, "readv")                                                                                              \
 	X(writev, "writev")                                                                                            \
 	X(preadv, "preadv")                                                                                            \
-	X(preadv64, "preadv64")                                                                                        \
+	SP_LIBC_LARGE(X(preadv64, "preadv64"))                                                                         \
 	X(pwritev, "pwritev")                                                                                          \
-	X(pwritev64, "pwritev64")                                                                                      \
+	SP_LIBC_LARGE(X(pwritev64, "pwritev64"))                                                                       \
 	X(preadv2, "preadv2")                                                                                          \
-	X(preadv64v2, "preadv64v2")                                                                                    \
+	SP_LIBC_LARGE(X(preadv64v2, "preadv64v2"))                                                                     \
 	X(pwritev2, "pwritev2")                                                                                        \
-	X(pwritev64v2, "pwritev64v2")                                                                                  \
+	SP_LIBC_LARGE(X(pwritev64v2, "pwritev64v2"))                                                                   \
 	X(fopen, "fopen")                                                                                              \
-	X(fopen64, "fopen64")                                                                                          \
+	SP_LIBC_LARGE(X(fopen64, "fopen64"))                                                                           \
 	X(fdopen, "fdopen")                                                                                            \
 	X(freopen, "freopen")                                                                                          \
-	X(freopen64, "freopen64")                                                                                      \
+	SP_LIBC_LARGE(X(freopen64, "freopen64"))                                                                       \
 	X(fclose, "fclose")                                                                                            \
 	X(fflush, "fflush")                                                                                            \
 	X(fread, "fread")                                                                                              \
@@ -100,13 +101,13 @@
 	X(__vprintf_chk, "vprintf")                                                                                    \
 	X(fseek, "fseek")                                                                                              \
 	X(fseeko, "fseeko")                                                                                            \
-	X(fseeko64, "fseeko64")                                                                                        \
+	SP_LIBC_LARGE(X(fseeko64, "fseeko64"))                                                                         \
 	X(ftell, "ftell")                                                                                              \
 	X(ftello, "ftello")                                                                                            \
-	X(ftello64, "ftello64")                                                                                        \
+	SP_LIBC_LARGE(X(ftello64, "ftello64"))                                                                         \
 	X(rewind, "rewind")                                                                                            \
 	X(fgetpos, "fgetpos")                                                                                          \
-	X(fgetpos64, "fgetpos64")                                                                                      \
+	SP_LIBC_LARGE(X(fgetpos64, "fgetpos64"))                                                                       \
 	X(fsetpos, "fsetpos")                                                                                          \
 	X(fsetpos64, "fsetpos64")
 

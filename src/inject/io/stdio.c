@@ -50,7 +50,7 @@ static int flags_of(const char *mode)
 		return f;                                                                                              \
 	}
 FOPEN(fopen)
-FOPEN(fopen64)
+SP_LIBC_LARGE(FOPEN(fopen64))
 
 /* The descriptor keeps its handle. */
 SP_WRAP(FILE *, fdopen, (int fd, const char *mode))
@@ -75,7 +75,7 @@ SP_WRAP(FILE *, fdopen, (int fd, const char *mode))
 		return r;                                                                                              \
 	}
 FREOPEN(freopen)
-FREOPEN(freopen64)
+SP_LIBC_LARGE(FREOPEN(freopen64))
 
 SP_WRAP(int, fclose, (FILE * f))
 {
@@ -201,9 +201,9 @@ static uint64_t place(FILE *f)
 #define REACHED (whence == SEEK_SET ? (uint64_t)at : place(f))
 SEEKS(fseek, at, whence, REACHED, (FILE * f, long at, int whence), (f, at, whence))
 SEEKS(fseeko, at, whence, REACHED, (FILE * f, off_t at, int whence), (f, at, whence))
-SEEKS(fseeko64, at, whence, REACHED, (FILE * f, off64_t at, int whence), (f, at, whence))
+SP_LIBC_LARGE(SEEKS(fseeko64, at, whence, REACHED, (FILE * f, off64_t at, int whence), (f, at, whence)))
 SEEKS(fsetpos, place(f), SEEK_SET, place(f), (FILE * f, const fpos_t *at), (f, at))
-SEEKS(fsetpos64, place(f), SEEK_SET, place(f), (FILE * f, const fpos64_t *at), (f, at))
+SP_LIBC_LARGE(SEEKS(fsetpos64, place(f), SEEK_SET, place(f), (FILE * f, const fpos64_t *at), (f, at)))
 
 SP_WRAP(void, rewind, (FILE * f))
 {
@@ -230,7 +230,7 @@ SP_WRAP(void, rewind, (FILE * f))
 	}
 ASKS(long, ftell, (FILE * f), (f))
 ASKS(off_t, ftello, (FILE * f), (f))
-ASKS(off64_t, ftello64, (FILE * f), (f))
+SP_LIBC_LARGE(ASKS(off64_t, ftello64, (FILE * f), (f)))
 ASKS(int, fgetpos, (FILE * f, fpos_t *at), (f, at))
-ASKS(int, fgetpos64, (FILE * f, fpos64_t *at), (f, at))
+SP_LIBC_LARGE(ASKS(int, fgetpos64, (FILE * f, fpos64_t *at), (f, at)))
 ASKS(int, ungetc, (int character, FILE *f), (character, f))

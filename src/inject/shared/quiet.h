@@ -5,12 +5,14 @@
 #ifndef SP_INJECT_SHARED_QUIET_H
 #define SP_INJECT_SHARED_QUIET_H
 
+#include "base/compiler.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 /* State of the calling thread. 0: it may record. Otherwise the address of the outermost frame that disabled recording
  * (0 for vfork), and bits for vfork and for a handler. */
-extern __thread uintptr_t sp_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread uintptr_t sp_quiet SP_TLS_MODEL __attribute__((visibility("hidden")));
 #define SP_QUIET_VFORKED ((uintptr_t)1)
 #define SP_QUIET_HANDLER ((uintptr_t)2)
 

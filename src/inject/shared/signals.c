@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread uintptr_t sp_quiet __attribute__((tls_model("initial-exec"), visibility("hidden")));
+__thread uintptr_t sp_quiet SP_TLS_MODEL __attribute__((visibility("hidden")));
 
 /* ---- the real functions ---- */
 
@@ -187,12 +187,21 @@ SP_COLD bool sp_is_quiet(void)
  * real function. On processors without such code, or if the real function is unknown, fork is used, which may replace
  * vfork. */
 #if defined(__x86_64__)
+#if defined(__GLIBC__)
+#define ADDRESS_OF_QUIET "	movq sp_quiet@gottpoff(%rip), %rax\n"
+#else /* as in SP_TLS_MODEL; this call changes no other register */
+#define ADDRESS_OF_QUIET                                                                                               \
+	"	leaq sp_quiet@tlsdesc(%rip), %rax\n"                                                                         \
+	"	call *sp_quiet@tlscall(%rax)\n"
+#endif
 __asm__(".text\n"
         ".globl vfork\n"
         ".type vfork, @function\n"
         "vfork:\n"
         "	endbr64\n"
-        "	movq sp_quiet@gottpoff(%rip), %rax\n"
+        /* clang-format off */
+        ADDRESS_OF_QUIET
+        /* clang-format on */
         "	orq $1, %fs:(%rax)\n"
         "	movq sp_signals_real_vfork(%rip), %rax\n"
         "	testq %rax, %rax\n"

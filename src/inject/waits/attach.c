@@ -15,7 +15,7 @@ static const char *const symbols[] = {SP_CLIB_FUNCTIONS(SYMBOL)};
 /* Condition variables had another size in old versions; dlsym() may return the old functions. */
 static void *find(const char *symbol)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(__GLIBC__)
 	void *p = strncmp(symbol, "pthread_cond_", 13) ? NULL : dlvsym(RTLD_NEXT, symbol, "GLIBC_2.3.2");
 	if (p)
 		return p;
@@ -44,7 +44,7 @@ static int nothing(void)
 
 /* Finds all functions at once, before the program starts unless a wrapper is called earlier: dlsym() takes locks for
  * which a forked child or a handler must not wait. */
-static __thread bool inside __attribute__((tls_model("initial-exec")));
+static __thread bool inside SP_TLS_MODEL;
 __attribute__((constructor(101))) static void resolve(void)
 {
 	if (inside)

@@ -177,7 +177,7 @@ SELECT(epoll_pwait2, (int fd, struct epoll_event *events, int n, const struct ti
 	}
 FILE_LOCK(flock, (int fd, int how), (fd, how), (how & (LOCK_SH | LOCK_EX)) && !(how & LOCK_NB))
 FILE_LOCK(lockf, (int fd, int how, off_t n), (fd, how, n), how == F_LOCK)
-FILE_LOCK(lockf64, (int fd, int how, off64_t n), (fd, how, n), how == F_LOCK)
+SP_LIBC_LARGE(FILE_LOCK(lockf64, (int fd, int how, off64_t n), (fd, how, n), how == F_LOCK))
 
 /* The argument of a command is an int or a pointer; commands without an argument ignore it. */
 #define FCNTL(name)                                                                                                    \
@@ -196,4 +196,4 @@ FILE_LOCK(lockf64, (int fd, int how, off64_t n), (fd, how, n), how == F_LOCK)
 		               result ? SP_CLIB_NOT_ACQUIRED : SP_CLIB_ACQUIRED);                                      \
 	}
 FCNTL(fcntl)
-FCNTL(fcntl64)
+SP_LIBC_LARGE(FCNTL(fcntl64))

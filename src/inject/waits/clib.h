@@ -10,6 +10,7 @@
 #define SP_INJECT_WAITS_CLIB_H
 
 #include "base/compiler.h"
+#include "record/libc.h"
 #include "record/waits/clib.h"
 #include "inject/shared/quiet.h"
 #include "inject/shared/wrap.h"
@@ -70,9 +71,9 @@
 	X(epoll_pwait)                                                                                                 \
 	X(flock)                                                                                                       \
 	X(fcntl)                                                                                                       \
-	X(fcntl64)                                                                                                     \
+	SP_LIBC_LARGE(X(fcntl64))                                                                                      \
 	X(lockf)                                                                                                       \
-	X(lockf64)                                                                                                     \
+	SP_LIBC_LARGE(X(lockf64))                                                                                      \
 	X(malloc)                                                                                                      \
 	/* not in every C library */                                                                                   \
 	X(__poll_chk)                                                                                                  \

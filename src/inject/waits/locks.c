@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mutexes, condition variables, read-write locks and barriers. The lock holder is in the object (glibc's __owner). */
+/* Mutexes, condition variables, read-write locks and barriers. The lock holder is in the object, if the
+ * C library stores it there. */
 #include "inject/waits/clib.h"
 
 /* ---- mutexes ---- */
@@ -9,22 +10,16 @@ static bool has(int e)
 	return e == 0 || e == EOWNERDEAD;
 }
 
-/* A recursive mutex that its holder acquired again, or released so that it still holds it. */
-static bool is_inner(const pthread_mutex_t *m)
-{
-	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;
-}
-
 static inline int acquired_mutex(const struct sp_clib_recorder *r, const pthread_mutex_t *m, int e)
 {
-	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && has(e) && !is_inner(m))
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && has(e) && !sp_libc_mutex_is_inner(m))
 		SP_QUIETLY(r->acquired(m));
 	return e;
 }
 
 static inline void gives_mutex(const struct sp_clib_recorder *r, const pthread_mutex_t *m)
 {
-	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && !is_inner(m))
+	if (r && SP_UNLIKELY(sp_clib_may_be_in(r->waited, m)) && !sp_libc_mutex_is_inner(m))
 		SP_QUIETLY(r->released(m));
 }
 
@@ -62,7 +57,8 @@ SP_WRAP(int, pthread_mutex_trylock, (pthread_mutex_t * object))
 			return SP_REAL(name) arguments;                                                                \
 		int e = SP_REAL(pthread_mutex_trylock)(object);                                                        \
 		if (SP_UNLIKELY(e == EBUSY))                                                                           \
-			e = WAITING(r, SP_RAW_WAIT_MUTEX, &object->__data.__owner, flags, SP_REAL(name) arguments);    \
+			e = WAITING(r, SP_RAW_WAIT_MUTEX, sp_libc_mutex_holder(object), flags,                         \
+			            SP_REAL(name) arguments);                                                          \
 		return acquired_mutex(r, object, e);                                                                   \
 	}
 MUTEX(pthread_mutex_lock, (pthread_mutex_t * object), (object), 0)
@@ -161,7 +157,7 @@ SP_WRAP(int, pthread_rwlock_trywrlock, (pthread_rwlock_t * object))
 			return SP_REAL(name) arguments;                                                                \
 		int e = SP_NOT_WRAPPED(try)(object);                                                                   \
 		if (SP_UNLIKELY(e == EBUSY))                                                                           \
-			e = WAITING(r, SP_RAW_WAIT_RWLOCK, &object->__data.__cur_writer, flags,                        \
+			e = WAITING(r, SP_RAW_WAIT_RWLOCK, sp_libc_rwlock_holder(object), flags,                       \
 			            SP_REAL(name) arguments);                                                          \
 		if (!e && (writes))                                                                                    \
 			sp_clib_got(r, object);                                                                        \
@@ -178,12 +174,13 @@ RWLOCK(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, true, CLOCK, (objec
 
 SP_WRAP(int, pthread_rwlock_unlock, (pthread_rwlock_t * object))
 {
-	if (object->__data.__cur_writer) /* not a reader */
+	if (sp_libc_rwlock_is_written(object)) /* not a reader */
 		sp_clib_gives(SP_RECORDER, object);
 	return SP_REAL(pthread_rwlock_unlock)(object);
 }
 
-/* ---- barriers: the last thread to arrive does not wait ---- */
+/* ---- barriers: the last thread to arrive does not wait. If the C library does not say which one that is,
+ * it has a short wait too. ---- */
 
 SP_WRAP(int, pthread_barrier_wait, (pthread_barrier_t * object))
 {
@@ -195,6 +192,7 @@ SP_WRAP(int, pthread_barrier_wait, (pthread_barrier_t * object))
 	                                  .fd = -1};
 	sp_clib_begin(&going, SP_RECORDER, &call);
 	const int e = SP_REAL(pthread_barrier_wait)(object);
-	going.how = e ? SP_CLIB_NO_WAIT : SP_CLIB_ACQUIRED;
+	const bool last = SP_LIBC_SERIAL_IS_LAST && e == PTHREAD_BARRIER_SERIAL_THREAD;
+	going.how = last || (e && e != PTHREAD_BARRIER_SERIAL_THREAD) ? SP_CLIB_NO_WAIT : SP_CLIB_ACQUIRED;
 	return e;
 }

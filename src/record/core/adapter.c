@@ -19,7 +19,7 @@ int (*sp_adapter_runs_python)(void);
 int (*sp_adapter_ended)(void);
 void (*sp_adapter_finish)(void);
 int sp_adapter_forked_python;
-__thread int sp_adapter_forks __attribute__((tls_model("initial-exec")));
+__thread int sp_adapter_forks SP_TLS_MODEL;
 
 static uint32_t wanted, generation, mpi_groups;
 uint32_t sp_adapter_process;

@@ -8,6 +8,7 @@
 #include "record/events/task.h"
 #include "record/filter.h"
 #include "record/heap/recorder.h"
+#include "record/libc.h"
 #include "record/lines/lines.h"
 #include "record/metrics.h"
 #include "record/off_cpu.h"
@@ -27,7 +28,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-struct sp_process sp_process = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct sp_process sp_process = {.lock = SP_LIBC_HELD_MUTEX};
 union sp_cleared sp_cleared __attribute__((aligned(sizeof(union sp_cleared))));
 _Atomic bool sp_recording;
 
@@ -135,7 +136,7 @@ static void forget_parent(void)
  * first event, because most children of fork become another program at once. */
 static void fork_child(void)
 {
-	pthread_mutex_init(&sp_process.lock, NULL);
+	sp_libc_held_mutex(&sp_process.lock);
 	sp_epoch = forking.epoch;
 	sp_adapter_forks = sp_adapter_forked_python = 0;
 	sp_metrics_fork(SP_FORK_CHILD);
@@ -247,7 +248,7 @@ bool sp_process_is_foreign(void)
 	if (!clears_epoch || sp_epoch)
 		return true; /* between vfork and exec all memory is the parent's; without clears_epoch the two cases
 		                cannot be distinguished */
-	pthread_mutex_init(&sp_process.lock, NULL);
+	sp_libc_held_mutex(&sp_process.lock);
 	child_lost(h, SP_RAW_ERRNO_CLONE);
 	sp_metrics_fork(SP_FORK_CHILD);
 	sp_heap_fork(SP_FORK_CHILD);

@@ -22,7 +22,7 @@ enum { FIRST_STACK = 4 << 10 };
 
 bool (*sp_stack_still_open)(const struct sp_raw_frame *f);
 void (*sp_stack_out_of_date)(struct sp_thread *t);
-__thread bool sp_stack_enters_other __attribute__((tls_model("initial-exec")));
+__thread bool sp_stack_enters_other SP_TLS_MODEL;
 
 static struct sp_raw_frame *top_of(const struct sp_thread *t)
 {

@@ -24,14 +24,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread struct sp_thread *_Atomic sp_self __attribute__((tls_model("initial-exec")));
+__thread struct sp_thread *_Atomic sp_self SP_TLS_MODEL;
 
 static pthread_key_t end_key;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 
 /* The epoch at which no location could be made for this thread: the loss is counted once, and later events do not
  * retry. */
-static __thread uint32_t failed_epoch __attribute__((tls_model("initial-exec")));
+static __thread uint32_t failed_epoch SP_TLS_MODEL;
 
 /* Whether t belongs to the measurement that was started last, which may be over. With the process lock held. */
 static bool is_listed(const struct sp_thread *t)

@@ -118,7 +118,7 @@ struct start {
 };
 
 static int (*real_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-static __thread struct start begun __attribute__((tls_model("initial-exec")));
+static __thread struct start begun SP_TLS_MODEL;
 
 static void *thread_main(void *arg)
 {

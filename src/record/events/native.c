@@ -6,6 +6,7 @@
 #include "record/definitions.h"
 #include "record/filter.h"
 #include "record/hot.h"
+#include "record/libc.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -150,7 +151,7 @@ char *sp_native_module(const char *path)
 	return end && end > name ? strndup(name, (size_t)(end - name)) : strdup(name);
 }
 
-static struct object *object_new(const Dl_info *info, const struct link_map *map, uint32_t of)
+static struct object *object_new(const Dl_info *info, uintptr_t bias, uint32_t of)
 {
 	struct object *o = calloc(1, sizeof *o);
 	char *path = mapped_file((uint64_t)info->dli_saddr);
@@ -163,7 +164,7 @@ static struct object *object_new(const Dl_info *info, const struct link_map *map
 		free(module);
 		return NULL;
 	}
-	*o = (struct object){.moved = map->l_addr, .generation = of, .path = path, .module = module};
+	*o = (struct object){.moved = bias, .generation = of, .path = path, .module = module};
 	sp_elf_build_loaded(info->dli_fbase, o->moved, path, o->build);
 	return o;
 }
@@ -188,16 +189,16 @@ static void object_read(struct object *o, const struct object *earlier)
 }
 
 /* Two threads may make the same object at the same time: one of the two is not found later and is never freed. */
-static const struct object *object_of(const Dl_info *info, const struct link_map *map, uint32_t of)
+static const struct object *object_of(const Dl_info *info, uintptr_t bias, uint32_t of)
 {
 	pthread_mutex_lock(&sp_process.lock);
 	struct object *all = objects, *o = all;
 	pthread_mutex_unlock(&sp_process.lock);
-	while (o && !(o->moved == map->l_addr && o->generation == of))
+	while (o && !(o->moved == bias && o->generation == of))
 		o = o->next;
 	if (o)
 		return o;
-	o = object_new(info, map, of);
+	o = object_new(info, bias, of);
 	if (!o)
 		return NULL;
 	object_read(o, all);
@@ -230,10 +231,10 @@ static uint32_t define_in(const struct object *o, const char *symbol, uint64_t a
 static uint32_t define(const void *function, uint32_t of)
 {
 	Dl_info info;
-	struct link_map *map = NULL;
+	uintptr_t bias = 0;
 	/* before taking the process lock: a thread that loads a library holds the loader's lock and may wait for the
 	 * process lock */
-	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !info.dli_fbase) {
+	if (!sp_libc_dladdr(function, &info, &bias) || !info.dli_fbase) {
 		/* code generated at run time */
 		const struct object nowhere = {.path = "", .module = ""};
 		char name[32];
@@ -242,7 +243,7 @@ static uint32_t define(const void *function, uint32_t of)
 	}
 	bool begins_here = info.dli_sname && info.dli_saddr == function;
 	info.dli_saddr = (void *)function;
-	const struct object *o = object_of(&info, map, of);
+	const struct object *o = object_of(&info, bias, of);
 	if (!o)
 		return 0;
 	uint64_t address = (uint64_t)function - o->moved;
@@ -258,7 +259,7 @@ static uint32_t define(const void *function, uint32_t of)
  * called from here (an allocator, a signal handler) may be instrumented themselves. */
 SP_COLD static void enter_slow(const void *function)
 {
-	static __thread bool inside __attribute__((tls_model("initial-exec")));
+	static __thread bool inside SP_TLS_MODEL;
 	if (inside)
 		return;
 	inside = true;

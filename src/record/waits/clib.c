@@ -6,6 +6,7 @@
 #include "record/adapter.h"
 #include "record/clock.h"
 #include "record/definitions.h"
+#include "record/libc.h"
 #include "record/metrics.h"
 #include "record/process.h"
 #include "record/stack.h"
@@ -74,7 +75,8 @@ static struct known *find_or_add(const void *p)
  * allocator, which locks; a signal handler interrupted the recorder; a fork handler runs after the recorder's. */
 static bool is_locking(void)
 {
-	const int owner = __atomic_load_n(&sp_process.lock.__data.__owner, __ATOMIC_RELAXED);
+	const int *holder = sp_libc_mutex_holder(&sp_process.lock);
+	const int owner = holder ? __atomic_load_n(holder, __ATOMIC_RELAXED) & SP_LIBC_HOLDER_MASK : 0;
 	const struct sp_thread *t = sp_self; /* load once: a stop sets it to NULL */
 	return sp_adapter_forks || (owner && owner == (t ? (int)t->loc.tid : (int)syscall(SYS_gettid)));
 }
@@ -288,9 +290,10 @@ static struct sp_raw_object *object_of(const struct sp_thread *t, const struct s
 	}
 	if (k) {
 		/* the library reports later acquisitions; the current lock holder is stored in the object itself */
-		const int owner = c->owner ? __atomic_load_n(c->owner, __ATOMIC_SEQ_CST) : 0;
+		const int owner = c->owner ? __atomic_load_n(c->owner, __ATOMIC_SEQ_CST) & SP_LIBC_HOLDER_MASK : 0;
 		o = k->object;
-		held_by(k, owner > 0 ? (uint32_t)owner : 0, sp_ticks());
+		if (c->owner)
+			held_by(k, owner > 0 ? (uint32_t)owner : 0, sp_ticks());
 		key->object = o->id;
 		key->holder = sp_object_holder(o);
 		key->holder_node = key->holder == SP_RAW_NONE ? 0 : o->holder_node;

@@ -2,6 +2,7 @@
 """File I/O wrappers: each call is recorded under the function that made it, with its file handle, offset and number of bytes."""
 
 import os
+import platform
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,12 @@ from rawfile import IO, Raw
 from spartito.base.messages import Refused
 from spartito.experiments.losses import sentences
 from spartito.run import preload
+
+
+# glibc has separate functions for large files
+LARGE = "64" if platform.libc_ver()[0] == "glibc" else ""
+open_, fcntl_, lseek_ = "open" + LARGE, "fcntl" + LARGE, "lseek" + LARGE
+pread_, preadv_, pwrite_, pwritev_ = "pread" + LARGE, "preadv" + LARGE, "pwrite" + LARGE, "pwritev" + LARGE
 
 
 def recorded(spartito, cwd, program, *options, processes=1, name="x", env=None):
@@ -49,7 +56,7 @@ def test_descriptors(spartito, tmp_path, hook):
     raw, _ = recorded(spartito, tmp_path, "io_descriptors", "--hook", hook)
     data = str(tmp_path / "data.bin")
     calls = raw.below("transfer")
-    assert [c[0] for c in calls[:2]] == ["open64", "write"]
+    assert [c[0] for c in calls[:2]] == [open_, "write"]
     handle = calls[0][1][1]
     assert calls[0][1:] == [("create", handle, data, calls[0][1][3])]
     assert calls[0][1][3] & (os.O_RDWR | os.O_CREAT | os.O_TRUNC) == os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -59,30 +66,30 @@ def test_descriptors(spartito, tmp_path, hook):
 
     assert calls[1:] == [
         ["write", *moved(1, 1000, None, 1000)],
-        ["pwrite64", *moved(1, 2, 10, 2)],
-        ["lseek64", ("seek", handle, 2**64 - 990, 2, 10)],
+        [pwrite_, *moved(1, 2, 10, 2)],
+        [lseek_, ("seek", handle, 2**64 - 990, 2, 10)],
         ["read", *moved(0, 5, None, 5)],
-        ["pread64", *moved(0, 4, 9, 4)],
+        [pread_, *moved(0, 4, 9, 4)],
         ["read", *moved(0, 5000, None, 985)],
         ["fsync", *moved(2, 0, None, 0)],
         ["fdatasync", *moved(2, 0, None, 0)],
         ["close", ("destroy", handle)],
     ]
-    vectors = {c[0].replace("64v2", "64"): c[1:] for c in raw.below("vectors")}
-    assert set(vectors) == {"open64", "readv", "writev", "preadv64", "pwritev64", "close"}
-    handle = vectors["open64"][0][1]
+    vectors = {c[0].replace(LARGE + "v2", LARGE): c[1:] for c in raw.below("vectors")}
+    assert set(vectors) == {open_, "readv", "writev", preadv_, pwritev_, "close"}
+    handle = vectors[open_][0][1]
     assert vectors["readv"] == moved(0, 7, None, 7)
     assert vectors["writev"] == moved(1, 3, None, 3)
-    assert vectors["preadv64"][0] == ("begin", handle, 0, 7, 8)
-    assert vectors["pwritev64"][0] == ("begin", handle, 1, 1, 20)
+    assert vectors[preadv_][0] == ("begin", handle, 0, 7, 8)
+    assert vectors[pwritev_][0] == ("begin", handle, 1, 1, 20)
 
 
 def test_copies_share_the_file(spartito, tmp_path):
     raw, _ = recorded(spartito, tmp_path, "io_descriptors")
     calls = raw.below("copies")
-    assert [c[0] for c in calls] == ["open64", "fcntl64", "dup2", "fcntl64", "read", "dup2"] + ["close"] * 4 or [
+    assert [c[0] for c in calls] == [open_, fcntl_, "dup2", fcntl_, "read", "dup2"] + ["close"] * 4 or [
         c[0] for c in calls
-    ] == ["open64", "fcntl64", "dup3", "fcntl64", "read", "dup3"] + ["close"] * 4, calls
+    ] == [open_, fcntl_, "dup3", fcntl_, "read", "dup3"] + ["close"] * 4, calls
     first = calls[0][1][1]
     dups = [e for c in calls for e in c[1:] if e[0] == "dup"]
     second, at77, third, again = (d[2] for d in dups)
@@ -97,9 +104,9 @@ def test_copies_share_the_file(spartito, tmp_path):
 def test_failures_and_what_was_open_before(spartito, tmp_path):
     raw, _ = recorded(spartito, tmp_path, "io_descriptors")
     calls = [c for f in ("failures", "failures.<locals>.<lambda>") for c in raw.below(f)]
-    assert Counter(c[0] for c in calls) == Counter(["open64", "read", "close", "lseek64", "open64", "write"])
+    assert Counter(c[0] for c in calls) == Counter([open_, "read", "close", lseek_, open_, "write"])
     by_name = {c[0]: c[1:] for c in calls}
-    assert by_name["read"] == by_name["close"] == by_name["lseek64"] == []  # 12345 is not an open descriptor: no handle
+    assert by_name["read"] == by_name["close"] == by_name[lseek_] == []  # 12345 is not an open descriptor: no handle
     assert by_name["write"][-1][2] is None  # the write failed
     calls = raw.below("inherited")
     assert [c[0] for c in calls[:2]] == ["write", "read"]
@@ -113,22 +120,22 @@ def test_failures_and_what_was_open_before(spartito, tmp_path):
 def test_bytes_belong_to_call_paths(spartito, tmp_path):
     raw, _ = recorded(spartito, tmp_path, "io_descriptors")
     assert raw.metrics == ["io_bytes_read", "io_bytes_written"]
-    profile = {(path[-2], path[-1].replace("64v2", "64")): n for path, n in raw.profile.items() if len(path) > 1}
+    profile = {(path[-2], path[-1].replace(LARGE + "v2", LARGE)): n for path, n in raw.profile.items() if len(path) > 1}
     read, written = (
         {path: n[m] for path, n in profile.items() if n[m] and path[0] in ("transfer", "vectors", "copies")} for m in raw.metrics
     )
     assert read == {
         ("transfer", "read"): 990,
-        ("transfer", "pread64"): 4,
+        ("transfer", pread_): 4,
         ("vectors", "readv"): 7,
-        ("vectors", "preadv64"): 7,
+        ("vectors", preadv_): 7,
         ("copies", "read"): 2,
     }
     assert written == {
         ("transfer", "write"): 1000,
-        ("transfer", "pwrite64"): 2,
+        ("transfer", pwrite_): 2,
         ("vectors", "writev"): 3,
-        ("vectors", "pwritev64"): 1,
+        ("vectors", pwritev_): 1,
     }
     # a function whose callees move the bytes has no bytes itself
     assert not any(n[m] for path, n in profile.items() for m in raw.metrics if path[-1] in ("main", "transfer", "vectors"))
@@ -291,7 +298,7 @@ def test_stopped_and_started_again(spartito, tmp_path):
     assert [e[2] for c in raw.below("f") for e in c if e[0] == "complete"] == [1]
     second, third = (Raw(next((tmp_path / d / "raw").glob("*.raw"))) for d in ("second", "third"))
     calls = second.below("f")
-    assert [c[0] for c in calls] == ["open64", "write", "close"] and calls[0][1][1:3] == (1, "/dev/null")
+    assert [c[0] for c in calls] == [open_, "write", "close"] and calls[0][1][1:3] == (1, "/dev/null")
     assert third.metrics == [] and third.below("f") == []
 
 
@@ -313,7 +320,7 @@ def test_io_of_the_recorder_is_not_recorded(spartito, tmp_path):
         "        os.write(fd, b'')\n    for i in range(500000):\n        f()\nmain()\n"
     )
     raw, _ = recorded(spartito, tmp_path, text)
-    assert Counter(c[0] for c in raw.below("main")) == {"open64": 1, "write": 200000}
+    assert Counter(c[0] for c in raw.below("main")) == {open_: 1, "write": 200000}
     assert not any("/raw/" in path for path in paths(raw).values())
     assert not raw.below("f")
 
@@ -399,4 +406,4 @@ def test_paths_that_ld_preload_cannot_name(tmp_path):
 def test_every_symbol_has_a_region_of_io(spartito, tmp_path):
     raw, _ = recorded(spartito, tmp_path, "io_descriptors")
     kinds = {name: kind for kind, name in raw.regions.values()}
-    assert kinds["open64"] == kinds["read"] == IO and kinds["transfer"] != IO
+    assert kinds[open_] == kinds["read"] == IO and kinds["transfer"] != IO

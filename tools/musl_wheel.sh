@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# musl_wheel.sh: a wheel for musllinux in dist/, for the Python of tools/musl_python.sh. The libraries that Spartito uses are in it, with
+# their licences, but neither the page of the viewer nor MPI. It is tried in a new virtual environment.
+set -eu
+cd "$(dirname "$0")/.."
+tools/musl_tests.sh --version >/dev/null # makes the environment
+venv=$PWD/.venvs/musl
+python=$(tools/musl_python.sh)
+prefix=$(dirname "$(dirname "$python")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PATH="$venv/first:$venv/bin:$PATH" CC="$prefix/bin/musl-cc" PKG_CONFIG_LIBDIR="$prefix/lib/pkgconfig"
+CFLAGS="-I$prefix/include" LDFLAGS="-L$prefix/lib -Wl,-rpath,$prefix/lib" pip wheel -q --no-index --no-build-isolation --no-deps \
+	"--config-settings=build-dir=$venv/build" --config-settings=setup-args=-Dviewer=disabled -w "$work/raw" .
+# auditwheel looks for libraries where the linker of its own Python does
+python -m auditwheel -v repair --ldpaths "$prefix/lib:$prefix/musl/lib" -w "$work/repaired" "$work"/raw/*.whl >"$work/log" 2>&1 ||
+	{ tail -n 40 "$work/log" >&2; exit 1; }
+python -m wheel unpack -d "$work/inside" "$work"/repaired/*.whl >/dev/null
+if ls "$work"/inside/*/spartito.libs/libc[.-]* >/dev/null 2>&1; then
+	echo "$0: the wheel has a C library in it" >&2
+	exit 1
+fi
+info=$(echo "$work"/inside/*/*.dist-info)
+mkdir -p dist "$info/licenses/libraries"
+cp "$prefix"/licences/* "$info/licenses/libraries"
+python -m wheel pack -d dist "$work"/inside/* >/dev/null
+wheel=$(ls -t dist/*musllinux*.whl | head -n 1)
+
+"$python" -m venv "$work/venv"
+"$work/venv/bin/pip" install -q --no-index --find-links "$venv/packages" "$wheel"
+cat >"$work/program.py" <<'EOF'
+def leaf(i): return i + 1
+for i in range(1000): leaf(i)
+EOF
+# without a compiler or any other program
+try() { (cd "$work" && PATH='' "$work/venv/bin/python" -m spartito "$@"); }
+try run -q --trace --waits --io --memory-profile -o e -- "$work/venv/bin/python" program.py
+try convert e --to otf2 -o otf2
+echo "$wheel"
