@@ -175,7 +175,8 @@ def main():
             c_tests(result)
             viewer(result)
             pytest(result, f"Python {mine}", sys.executable, ["tests/py"], EXPECTED_SKIPS)
-        ends = (next(iter(others), ""), next(reversed(others), ""))
+        with_gil = [v for v in others if not v.endswith("t")]
+        ends = (with_gil[0], with_gil[-1]) if with_gil else ()
         for version, python, error in ready:
             title = f"Python {version}"
             if error:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""firsts.py DIRECTORY [OPTION…]: threads that call the same functions for the first time at the same moment, raise exceptions, run
-generators, and run tasks of which most have no record of their own. The options are those of spartito.measure()."""
+"""firsts.py DIRECTORY [OPTION…]: threads that call the same functions for the first time together, raise exceptions, run
+generators, and run tasks of which most have no separate record. The options are those of spartito.measure()."""
 
 import asyncio
 import sys

@@ -55,10 +55,14 @@ static bool c_grow(void)
 	return true;
 }
 
-/* Defines a region named as in cProfile: <built-in method math.sqrt>, <method 'append' of 'list' objects>. */
+/* Defines a region named as in cProfile: <built-in method math.sqrt>, <method 'append' of 'list' objects>. 0: it is
+ * excluded, or belongs to Spartito. The end of region.__enter__(), which is a call from Python 3.14 on, would otherwise
+ * end the region that it began. */
 static uint32_t c_define(const PyMethodDef *def, const char *module, const PyTypeObject *type)
 {
 	char *full = NULL;
+	if (sp_module_is_ours(type ? type->tp_name : module, ""))
+		return 0;
 	int n = type ? asprintf(&full, "<method '%s' of '%s' objects>", def->ml_name, type->tp_name)
 	             : asprintf(&full, "<built-in method %s%s%s>", module, *module ? "." : "", def->ml_name);
 	if (n < 0)

@@ -28,7 +28,7 @@ def backend():
 def bare(tmp_path):
     """An interpreter with empty site-packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}{sys.abiflags}"
     return tmp_path / "venv/bin/python", tmp_path / "venv/lib" / version / "site-packages"
 
 

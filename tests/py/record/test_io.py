@@ -15,7 +15,6 @@ from spartito.base.messages import Refused
 from spartito.experiments.losses import sentences
 from spartito.run import preload
 
-
 # glibc has separate functions for large files
 LARGE = "64" if platform.libc_ver()[0] == "glibc" else ""
 open_, fcntl_, lseek_ = "open" + LARGE, "fcntl" + LARGE, "lseek" + LARGE

@@ -48,6 +48,17 @@ def test_region_survives_an_exception(spartito, tmp_path):
     assert rows["step"]["incl"] < rows["program:<module>" if "program:<module>" in rows else "__main__:<module>"]["incl"]
 
 
+@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook != "evalframe"])  # which does not see functions of C
+def test_regions_are_nested_where_functions_of_c_are_recorded(spartito, tmp_path, hook):
+    """From Python 3.14 on `with` calls __enter__ and __exit__ as other functions of C, but these belong to Spartito."""
+    text = "with spartito.region('a'):\n    len('')\n    with spartito.region('b'):\n        len('')\n"
+    measured(spartito, tmp_path, text, "--c-calls", "--hook", hook)
+    tree = Model(str(tmp_path / "x")).tree()
+    names = {row["path"]: row["name"] for row in tree}
+    below = {row["name"]: names.get(row["parent"]) for row in tree}
+    assert below["b"] == "a" and not [name for name in below if "spartito" in name]
+
+
 @pytest.mark.parametrize("hook", HOOKS)
 def test_region_in_a_function_that_runs_already(tmp_path, hook):
     """The first region entered below a frame that was open when the measurement started is a user region, not a Python function."""
