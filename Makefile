@@ -5,7 +5,7 @@ VENV ?= .venv
 PY = $(VENV)/bin/python
 export PYTHON
 
-.PHONY: demo test bench lint sanitize sanitize-all fuzz setup docs wheels picture clean
+.PHONY: demo test bench lint sanitize sanitize-all sanitize-threads fuzz setup docs wheels picture clean
 
 demo: setup
 	$(PY) tools/demo.py
@@ -33,6 +33,11 @@ sanitize:
 sanitize-all:
 	tools/system.sh build test
 	tools/sanitize_all.sh $(PYTHON)
+
+sanitize-threads:
+	tools/system.sh build
+	tools/venv.sh $(PYTHON) $(VENV) test
+	tools/sanitize_threads.sh $(VENV)
 
 fuzz:
 	tools/system.sh build lint

@@ -15,6 +15,7 @@
 #include "hook/calibrate.h"
 #include "hook/chain.h"
 #include "hook/hook.h"
+#include "hook/serial.h"
 #include "hook/stacks.h"
 #include "hook/task.h"
 #include "record/definitions.h"
@@ -134,9 +135,11 @@ static bool is_known(const struct sp_hook *h)
  * function, which would be called less often. */
 static bool may_switch(void)
 {
-	const PyThreadState *ts = PyThreadState_Get();
-	return PyInterpreterState_ThreadHead(PyInterpreterState_Get()) == ts &&
-	       !PyThreadState_Next((PyThreadState *)ts) && !ts->c_profilefunc && !sp_chain_used();
+	PyThreadState *ts = PyThreadState_Get();
+	sp_world_stop(); /* without the GIL another thread may just start one */
+	const bool alone = PyInterpreterState_ThreadHead(ts->interp) == ts && !PyThreadState_Next(ts);
+	sp_world_start();
+	return alone && !ts->c_profilefunc && !sp_chain_used();
 }
 
 static void set_cost(void)

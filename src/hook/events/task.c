@@ -62,10 +62,10 @@ static bool asyncio_ready(void)
 
 static bool interpreter_is_first(void)
 {
-	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
-	if (interpreter < 0)
-		interpreter = id;
-	return id == interpreter;
+	/* without the GIL, and in interpreters with a GIL each, several threads may ask at once */
+	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get()), first = -1;
+	return __atomic_compare_exchange_n(&interpreter, &first, id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+	       id == first;
 }
 
 PyObject *sp_plain_attribute(PyObject *o, const char *name)
