@@ -17,11 +17,17 @@ import pythons
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
-# Folders and files of tests/py whose tests run under each version of Python: of the measured process, and of reading its stacks
-# from outside. Of allocators, samples as such, notebooks and drop-ins the oldest and the newest version are enough, unless --full
-# asks for all: what they use of the interpreter changes less. And files in these folders that test nothing of this, so that one
-# version is enough.
-EACH_VERSION = ("record", "waits", "sample/test_sample_stacks.py", "docs/test_support.py")
+# Folders and files of tests/py whose tests run under each version of Python: of what the hooks see of the interpreter, of waits in
+# it, of reading its stacks from outside, and of each feature once. Of launching, files, metrics, compiled code, allocators, samples
+# as such, notebooks and drop-ins the oldest and the newest version with the GIL are enough, unless --full asks for all: what they
+# use of the interpreter changes less. And files in these folders that test nothing of this, so that one version is enough.
+HOOKS = ("cprofile_counts", "exceptions", "labels", "lines", "programs", "record_control", "tasks", "threads_at_once")
+EACH_VERSION = (
+    *(f"record/test_{name}.py" for name in (*HOOKS, "user_regions")),
+    "waits",
+    "sample/test_sample_stacks.py",
+    "docs/test_support.py",
+)
 OLDEST_AND_NEWEST = ("record", "waits", "sample", "memory", "notebook", "compat", "docs/test_support.py")
 ONE_VERSION = (
     "test_memory_ranks",
