@@ -148,6 +148,8 @@ copy_tree() {
 	mkdir -p "$dir/src"
 	git ls-files -z --cached --others --exclude-standard | xargs -0 cp -p --parents -t "$dir/src" 2>/dev/null || true
 	cp /etc/resolv.conf "$dir/etc/resolv.conf"
+	# the page of the viewer as it was built here: the chroots have no node
+	if [ -e .venv/build/viewer/app.js ]; then cp -r .venv/build/viewer "$dir/src/viewer/built"; fi
 	# pip's own settings of this machine (a mirror, a certificate) hold inside too
 	for file in /etc/pip.conf "$HOME/.config/pip/pip.conf" "$HOME/.pip/pip.conf"; do
 		if [ -e "$file" ]; then cp "$file" "$dir/etc/pip.conf"; fi

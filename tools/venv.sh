@@ -52,9 +52,9 @@ if [ "$(cat "$venv/.packages" 2>/dev/null)" != "$want" ]; then
 	printf '%s' "$want" >"$venv/.packages"
 fi
 
-# the page of `spartito view`, where node is
+# the page of `spartito view`, where node is, or where the page was brought built
 page=
-if command -v npm >/dev/null; then tools/viewer.sh; else
+if command -v npm >/dev/null; then tools/viewer.sh; elif [ ! -e viewer/built/app.js ]; then
 	echo "No npm here: Spartito is built without the page of spartito view"
 	page=--config-settings=setup-args=-Dviewer=disabled
 fi

@@ -60,7 +60,7 @@ def test_json(tmp_path):
         ("OMNITRACE_PROFILE = on\n\nOMNITRACE_COUT_OUTPUT = perhaps\n", 3, "OMNITRACE_COUT_OUTPUT: 'perhaps' is neither true"),
         ("A = b\n\0\n", 2, "a NUL character"),
         ("A = b\n# \udcff\n", 2, "byte 3 is not UTF-8"),
-        ('{\n  "OMNITRACE_PROFILE": true,\n}\n', 3, ""),
+        ('{\n  "OMNITRACE_PROFILE": true,\n}\n', 2 if sys.version_info >= (3, 13) else 3, ""),  # the comma, or what follows it
         ('{\n  "A": 1,\n  "OMNITRACE_MAX_DEPTH": "deep"\n}\n', 3, "OMNITRACE_MAX_DEPTH: 'deep' is not a whole number"),
         ('{\n  "OMNITRACE_PROFILE": null\n}\n', 2, "the value of 'OMNITRACE_PROFILE' is neither text"),
         ("<?xml version='1.0'?>\n", 1, "XML is not read here"),
