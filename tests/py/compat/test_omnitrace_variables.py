@@ -3,6 +3,7 @@
 
 import json
 import re
+import sys
 
 import pytest
 from omnitrace_helpers import COUNTS, outputs, program, rows, run
