@@ -129,7 +129,7 @@ static int join_meta(struct sp_builder *b, struct sp_process *p, const struct sp
 		memcpy(all, p->meta, n * sizeof(*all));
 	for (i = 0; i < s->metas; i++)
 		if (strncmp(s->meta[i].key.p, "sample", 6) == 0 || strcmp(s->meta[i].key.p, "unsampled") == 0 ||
-		    strncmp(s->meta[i].key.p, "object ", 7) == 0)
+		    strncmp(s->meta[i].key.p, "missing_", 8) == 0 || strncmp(s->meta[i].key.p, "object ", 7) == 0)
 			all[n++] = s->meta[i];
 	p->meta = all;
 	p->metas = n;
