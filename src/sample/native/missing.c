@@ -10,7 +10,7 @@ int sp_native_open(struct sp_native **out, const struct sp_target *t, bool stop,
 	(void)t;
 	(void)stop;
 	*out = NULL;
-	snprintf(why, n, "compiled functions cannot be seen: this Spartito was built without libdw, or not for x86-64");
+	snprintf(why, n, "this Spartito was built without libdw, or not for x86-64");
 	return -ENOTSUP;
 }
 
