@@ -221,7 +221,7 @@ c_tests() {
 	local venv=/var/tmp/meson build=/var/tmp/c
 	echo "{ [ -x $venv/bin/meson ] || { $1 -m venv $venv && $venv/bin/pip install -q meson ninja; }; } &&
 		export PATH=$venv/bin:\$PATH &&
-		{ [ -e $build/build.ninja ] || meson setup $build -Dwerror=true -Dbuildtype=debugoptimized; } && ninja -C $build &&
+		{ [ -e $build/build.ninja ] || meson setup $build -Dwerror=true -Dbuildtype=debugoptimized -Dviewer=disabled; } && ninja -C $build &&
 		meson test -C $build --suite c --no-suite processes $([ "$what" = full ] || echo --no-suite long) --print-errorlogs -t 10 &&
 		echo 'not run under qemu-user, which cannot read or stop other processes: the C tests of the suite processes' &&
 		{ [ $what = full ] || echo 'left to full: the C tests of the suite long'; }"
