@@ -185,7 +185,8 @@ def test_the_api_within_a_cell(kernel):
     cell = kernel.ok(f"import spartito\ndef in_part(n): return n\nin_part(1)\n{part}\nin_part(2)")
     here = f"In[{cell.count}]"
     assert cell.stderr == f"spartito: {here} is measured in part, by spartito.measure(): %spartito_report shows it\n"
-    found = kernel.ok("part = %spartito_report\nrows = {r['name']: r['visits'] for r in part.model.flat(sort='name')}\npart.title, rows")
+    visits = "{r['name']: r['visits'] for r in part.model.flat(sort='name')}"
+    found = kernel.ok(f"part = %spartito_report\nrows = {visits}\npart.title, rows")
     assert found.value == repr((here, {here: 1, f"{here}:in_part": 1}))
     cell = kernel.ok(f"%%spartito\nfor i in range(2):\n  {part}")
     assert cell.stderr.endswith(" is being measured already: spartito.measure() in it has no effect\n")
