@@ -53,10 +53,10 @@ if [ "$(cat "$venv/.packages" 2>/dev/null)" != "$want" ]; then
 fi
 
 # the page of `spartito view`, where node is, or where the page was brought built
-page=
+page=enabled
 if command -v npm >/dev/null; then tools/viewer.sh; elif [ ! -e viewer/built/app.js ]; then
 	echo "No npm here: Spartito is built without the page of spartito view"
-	page=--config-settings=setup-args=-Dviewer=disabled
+	page=disabled
 fi
 sum=$(find src include python dropin viewer meson.build meson.options pyproject.toml -name node_modules -prune -o -type f ! -name '*.pyc' -printf '%p %T@ %s\n' |
 	sort | cksum)
@@ -67,7 +67,8 @@ if [ "$(cat "$venv/.sources" 2>/dev/null)" != "$sum" ]; then
 	options=$(cat meson.options pyproject.toml | cksum)
 	[ "$(cat "$venv/.options" 2>/dev/null)" = "$options" ] || rm -rf "$venv/build"
 	printf '%s' "$options" >"$venv/.options"
-	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "--config-settings=build-dir=$venv/build" $page . \
+	if ! PATH="$venv/bin:$PATH" "$venv/bin/pip" install --no-build-isolation "--config-settings=build-dir=$venv/build" \
+		"--config-settings=setup-args=-Dviewer=$page" . \
 		>"$venv/install.log" 2>&1; then
 		tail -n 40 "$venv/install.log" >&2
 		exit 1
