@@ -89,7 +89,7 @@ def _waiting(model: Model, info: dict[str, Any]) -> list[Sentence]:
         return [Sentence(f"{e}.")]
     found = [row for row in all_waits if not _shows_a_cell(row)]
     total, busy = sum(row["waiting"] for row in found), sum(loc["busy"] for loc in info["locations"])
-    if total < SOME * busy:
+    if not found or total < SOME * busy:
         return []
     who = "The thread" if len(info["locations"]) == 1 else "The threads"
     kind = "" if found[0]["kind"] == waiting.OTHER else f" ({found[0]['kind']})"

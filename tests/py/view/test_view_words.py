@@ -246,3 +246,8 @@ def test_of_waits_the_longest(spartito, tmp_path):
     # on a busy machine it may be another lock: the interpreter's at the start or end of a thread
     assert sentence.endswith(f" of it for {names.of_lock(max(times, key=times.get))}.")
     assert not any("eadlock" in text for text in sentences)
+
+
+def test_threads_without_any_time_have_no_waits():
+    """As in a damaged file, whose calls have no time: no share can be computed."""
+    assert words._waiting(None, {"locations": [{"busy": 0.0, "running": 0.0}], "metrics": []}) == []
