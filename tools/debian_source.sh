@@ -1,6 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For scripts that build something from the source packages of a distribution, which source this file. They set $work, a directory for
-# temporary files, and $log, the file to which apt writes.
+# For scripts that build an interpreter from the source packages of a distribution, which source this file.
+
+# Sets prefix and python, the place of the interpreter of this name in SPARTITO_CACHE and its path there. If it is there, prints the path
+# and ends the script. Otherwise sets work, a directory for temporary files, and log, the file to which apt and the build write.
+build_once() {
+	local cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}/pythons
+	prefix=$cache/$1 python=$cache/$1/bin/$2
+	if [ -x "$python" ]; then
+		echo "$python"
+		exit 0
+	fi
+	[ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
+	mkdir -p "$cache"
+	log=$prefix.log
+	work=$(mktemp -d "$cache/build.XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+}
 
 debian_mirror=http://deb.debian.org/debian debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 

@@ -191,9 +191,9 @@ tests() {
 	case $what-$1 in
 	# of a program that a signal ends, qemu-user itself says so
 	full-*-*) echo "tests/py/record -o timeout=0 -k 'not end_abrupt'" ;;
-	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat ${mpi:+tests/py/mpi} ;;
+	full-*) echo tests/py/record tests/py/sample tests/py/memory tests/py/waits tests/py/notebook tests/py/compat tests/py/docs/test_support.py ${mpi:+tests/py/mpi} ;;
 	# no other Python of CI is of its versions
-	short-sid) echo tests/py/record/test_programs.py tests/py/waits tests/py/sample/test_sample_stacks.py tests/py/sample/test_sample_native.py ;;
+	short-sid) echo tests/py/record/test_programs.py tests/py/waits tests/py/sample/test_sample_stacks.py tests/py/sample/test_sample_native.py tests/py/docs/test_support.py ;;
 	short-*) echo tests/py/waits tests/py/sample/test_sample_stacks.py ;;
 	esac
 }

@@ -7,18 +7,7 @@
 set -eu
 . "$(dirname "$0")/debian_source.sh"
 version=${1:-3.14}
-cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}/pythons
-prefix=$cache/python${version}t${2:+-$2}
-python=$prefix/bin/python${version}t
-if [ -x "$python" ]; then
-	echo "$python"
-	exit 0
-fi
-[ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
-mkdir -p "$cache"
-log=$prefix.log
-work=$(mktemp -d "$cache/build.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+build_once "python${version}t${2:+-$2}" "python${version}t"
 
 # the last ones are what pip and the tests need of the standard library
 apt_install gcc make pkg-config xz-utils zlib1g-dev libssl-dev libffi-dev libbz2-dev liblzma-dev libsqlite3-dev ||

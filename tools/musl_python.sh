@@ -8,18 +8,7 @@ set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
 . "$tools/debian_source.sh"
 version=${1:-3.13}
-cache=${SPARTITO_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spartito}/pythons
-prefix=$cache/python${version}-musl
-python=$prefix/bin/python$version
-if [ -x "$python" ]; then
-	echo "$python"
-	exit 0
-fi
-[ "$(id -u)" = 0 ] || { echo "$0: needs root" >&2; exit 1; }
-mkdir -p "$cache"
-log=$prefix.log
-work=$(mktemp -d "$cache/build.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+build_once "python${version}-musl" "python$version"
 
 apt_install gcc g++ make pkg-config xz-utils linux-libc-dev debian-archive-keyring || { tail -n 20 "$log" >&2; exit 1; }
 # download_any PACKAGE SUITE...: from the first suite that has it

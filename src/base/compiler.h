@@ -11,7 +11,7 @@
 #define SP_EXPORT      __attribute__((visibility("default")))
 
 /* Of thread-local variables in libraries that the program loads when it runs: the fastest model that the C library
- * allows there. musl has no room for such variables of the model initial-exec. */
+ * allows there. musl has no space for such variables of the model initial-exec. */
 #if defined(__GLIBC__)
 #define SP_TLS_MODEL __attribute__((tls_model("initial-exec")))
 #else

@@ -62,10 +62,14 @@ static bool asyncio_ready(void)
 
 static bool interpreter_is_first(void)
 {
-	/* without the GIL, and in interpreters with a GIL each, several threads may ask at once */
-	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get()), first = -1;
-	return __atomic_compare_exchange_n(&interpreter, &first, id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-	       id == first;
+	/* without the GIL, and in interpreters with a GIL each, several threads may ask at once; all but the first only
+	 * read */
+	int64_t id = PyInterpreterState_GetID(PyInterpreterState_Get());
+	int64_t first = __atomic_load_n(&interpreter, __ATOMIC_RELAXED);
+	if (first < 0 &&
+	    __atomic_compare_exchange_n(&interpreter, &first, id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return true;
+	return id == first;
 }
 
 PyObject *sp_plain_attribute(PyObject *o, const char *name)

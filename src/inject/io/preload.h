@@ -109,7 +109,7 @@
 	X(fgetpos, "fgetpos")                                                                                          \
 	SP_LIBC_LARGE(X(fgetpos64, "fgetpos64"))                                                                       \
 	X(fsetpos, "fsetpos")                                                                                          \
-	X(fsetpos64, "fsetpos64")
+	SP_LIBC_LARGE(X(fsetpos64, "fsetpos64"))
 
 #define SP_PRELOAD_ID(symbol, name) SP_F_##symbol,
 enum sp_preload_function { SP_PRELOAD_FUNCTIONS(SP_PRELOAD_ID) SP_PRELOAD_N };
