@@ -9,12 +9,14 @@ import subprocess
 import sys
 
 VERSIONS = (*(f"3.{n}" for n in range(9, 16)), "3.14t")
-# what an interpreter must have to build an extension module into a new virtual environment
+# What an interpreter must have to build an extension module into a new virtual environment. Builds with a sanitizer, as
+# tools/sanitize_threads.sh uses one, are left out: they are slow, run a thread more and report the interpreter's own races.
 QUESTION = """
 import importlib.util, os, sys, sysconfig
 ok = (sys.implementation.name == 'cpython'
       and os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h'))
-      and importlib.util.find_spec('venv') and importlib.util.find_spec('ensurepip'))
+      and importlib.util.find_spec('venv') and importlib.util.find_spec('ensurepip')
+      and 'sanitizer' not in (sysconfig.get_config_var('CONFIG_ARGS') or ''))
 t = 't' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''
 print('%d.%d%s' % (*sys.version_info[:2], t) if ok else 'no')
 """
