@@ -5,8 +5,9 @@
  * batches measure both loops directly after one another. The result is the median batch: a change of speed between two
  * loops spoils one batch only. The other batches give the uncertainty.
  *
- * There is no measurement at the end. It would have to remove the hook while threads and handlers of the program may
- * run, and to take back what the loop adds to the profile. sp_cost_shared() has measurements of other times.
+ * There is no measurement at the end: recording ends after the interpreter, when no Python code can run. Before that,
+ * the measurement would have to remove the hook while threads and handlers of the program may run, and to take back
+ * what the loop adds to the profile. sp_cost_shared() has measurements of other times.
  *
  * In total a call costs (with - without) / calls more. A part of this cost is between the two timestamps of the
  * callee, in its own interval. This part is the mean recorded duration in the same round, minus what an empty call
