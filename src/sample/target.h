@@ -63,10 +63,13 @@ bool sp_target_thread_name(const struct sp_target *t, pid_t thread, char name[SP
 
 /* The state of a thread, from /proc, without stopping it. */
 enum sp_thread_state {
-	SP_STATE_RUNNING, /* running, or ready to run */
-	SP_STATE_GIL,     /* waits for the interpreter's lock */
-	SP_STATE_SYSCALL, /* in a system call that does work: disk, network, files */
-	SP_STATE_IDLE,    /* waits for an event: sleep, lock, select */
+	SP_STATE_RUNNING,                   /* running, or ready to run */
+	SP_STATE_GIL,                       /* waits for the interpreter's lock */
+	SP_STATE_SYSCALL,                   /* in a system call that does work: disk, network, files */
+	SP_STATE_IDLE,                      /* waits for an event: sleep, lock, select */
+	SP_STATES_OF_ALL,                   /* number of these; the others are only in a Python without the GIL */
+	SP_STATE_OBJECT = SP_STATES_OF_ALL, /* waits for the lock of an object */
+	SP_STATE_STOPPED,                   /* another thread stopped all threads */
 	SP_STATES
 };
 struct sp_thread_times {

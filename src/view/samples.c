@@ -240,8 +240,10 @@ void sp_view_samples_range(const struct sp_view_samples *l, uint64_t begin, uint
 
 enum sp_view_samples_metric sp_view_samples_metric_of(const struct sp_metric *x)
 {
-	static const char *const names[SP_VIEW_SAMPLES_NONE] = {"sampled_running", "sampled_gil", "sampled_syscall",
-	                                                        "sampled_idle", "sampled_cpu"};
+	static const char *const names[SP_VIEW_SAMPLES_NONE] = {
+	    "sampled_running",     "sampled_gil",     "sampled_syscall", "sampled_idle",
+	    "sampled_object_lock", "sampled_stopped", "sampled_cpu",
+	};
 	int i = 0;
 
 	if (x->kind != SP_METRIC_SAMPLE)

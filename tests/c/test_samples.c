@@ -11,7 +11,7 @@
 #include "model/region.h"
 
 enum { MAIN = 1, WORK, FAR };
-enum { N_SAMPLES, CPU, STATES, COUNTER = STATES + SP_SAMPLE_STATES };
+enum { N_SAMPLES, CPU, STATES, COUNTER = STATES + SP_SAMPLE_OBJECT }; /* of a Python with the GIL */
 
 static void define(struct rg_process *p)
 {

@@ -118,7 +118,7 @@ def make(place):
             made[name] = place / name
         else:
             print(f"not made: {name}: {done.stderr.strip()[-300:]}", file=sys.stderr)
-    for version in ("v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8"):
+    for version in ("v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"):
         raw = place / version / "raw"
         raw.mkdir(parents=True)
         for file in OLD.glob(version + "-*"):

@@ -50,6 +50,11 @@ static void interpreters(void)
 #endif
 	ROW(gil_holder, struct _gil_runtime_state, last_holder);
 	ROW(gil_locked, struct _gil_runtime_state, locked);
+#ifdef Py_GIL_DISABLED
+	ROW(gil_enabled, struct _gil_runtime_state, enabled);
+#else
+	NONE(gil_enabled);
+#endif
 }
 
 static void threads(void)
@@ -70,6 +75,13 @@ static void threads(void)
 	ROW(thread_frame, PyThreadState, current_frame);
 	NONE(cframe_frame);
 #endif
+#endif
+#ifdef Py_GIL_DISABLED
+	ROW(thread_attached, PyThreadState, state);
+	ROW(thread_section, PyThreadState, critical_section);
+#else
+	NONE(thread_attached);
+	NONE(thread_section);
 #endif
 }
 
@@ -102,7 +114,7 @@ static void frames(void)
 	NONE(frame_entry);
 #endif
 #endif
-#ifdef Py_GIL_DISABLED
+#if defined Py_GIL_DISABLED && PY_VERSION_HEX >= 0x030e0000
 	ROW(frame_copy, struct _PyInterpreterFrame, tlbc_index);
 #else
 	NONE(frame_copy);
@@ -129,7 +141,7 @@ static void codes(void)
 #else
 	ROW(code_lines, PyCodeObject, co_linetable);
 #endif
-#ifdef Py_GIL_DISABLED
+#if defined Py_GIL_DISABLED && PY_VERSION_HEX >= 0x030e0000
 	ROW(code_copies, PyCodeObject, co_tlbc);
 #else
 	NONE(code_copies);

@@ -98,7 +98,7 @@ def _threads(profile: LiveProfile, limit: int) -> tuple[list[Column], list[list[
     order = sorted(profile.threads.values(), key=key)
     columns = [Column("thread"), Column("running %"), Column("waiting %"), Column("processor", rank=1), Column("state", left=True),
                Column("in", left=True, style="cyan"), Column("began with", left=True, style="dim", rank=2)]
-    states = {"gil": "waits for the GIL"}
+    states = {"gil": "waits for the GIL", "object lock": "waits for an object's lock", "stopped": "stopped by another thread"}
     processes = [Column("process")] if profile.children else []
     rows = [
         [

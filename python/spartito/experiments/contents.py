@@ -44,7 +44,8 @@ def split(info: dict[str, Any]) -> bool:
 
 def waited(info: dict[str, Any]) -> float:
     """The time in which the threads waited, in s: the sum of all call paths."""
-    names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else ("sampled_idle", "sampled_gil")
+    sampled = ("sampled_idle", "sampled_gil", "sampled_object_lock", "sampled_stopped")
+    names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else sampled
     return _total(info, names)
 
 

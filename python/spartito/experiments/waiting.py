@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LEAST = 0.001  # share of the time from which a call path matters for a sentence
 OTHER = "other"  # a function that is not in the list
+SAMPLED = {"sampled_gil": "GIL", "sampled_object_lock": "object lock", "sampled_stopped": "stopped"}  # kinds that samples found
 FILE = "SPARTITO_WAIT_KINDS"  # environment variable: a file with more lines like those of waitkinds.txt
 
 
@@ -97,6 +98,19 @@ def sums(found: list[dict[str, Any]]) -> dict[str, float]:
     return dict(sorted(out.items(), key=lambda one: -one[1]))
 
 
+def _parts(row: dict[str, Any], stack: list[dict[str, Any]]) -> dict[str, float]:
+    """The seconds of a call path's own waits by kind: those that samples found, and that of its functions for the rest."""
+    rest, out = row["waiting"], {}
+    for metric, kind in SAMPLED.items():
+        value = row["metrics"].get(metric)
+        if value and value["excl"] > 0:
+            out[kind] = min(rest, value["excl"] * 1e-9)
+            rest -= out[kind]
+    if rest > 0:
+        out[kind_of(stack)] = rest
+    return out
+
+
 def rows(model: Model, least: float = 0.0) -> list[dict[str, Any]]:
     """The waits of all threads by function and kind, longest first: "name", "module", "file", "line", "kind", "waiting" (s). least:
     call paths with a smaller share of all time (0 to 1) are not read; a run may have millions of them."""
@@ -109,7 +123,7 @@ def rows(model: Model, least: float = 0.0) -> list[dict[str, Any]]:
         stack.append(row)
         if row["waiting"] <= 0:
             continue
-        kind = kind_of(stack)
-        new = {**{key: row[key] for key in ("name", "module", "file", "line")}, "kind": kind, "waiting": 0.0}
-        found.setdefault((row["name"], kind), new)["waiting"] += row["waiting"]
+        for kind, seconds in _parts(row, stack).items():
+            new = {**{key: row[key] for key in ("name", "module", "file", "line")}, "kind": kind, "waiting": 0.0}
+            found.setdefault((row["name"], kind), new)["waiting"] += seconds
     return sorted(found.values(), key=lambda row: -row["waiting"])

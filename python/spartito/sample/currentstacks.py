@@ -19,6 +19,8 @@ STATES = {
     "gil": "waits for the global interpreter lock",
     "system call": "is in a system call",
     "idle": "waits",
+    "object lock": "waits for the lock of an object",
+    "stopped": "waits, because another thread stopped all threads",
 }
 
 

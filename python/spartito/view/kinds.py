@@ -115,7 +115,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange), pixels (default: 1000). meta:
         rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the part), path (u32;
         of the model: the one found longest; none: no function), samples (u32; samples that began there), running (f32; share of the
-        part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32).
+        part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32), object_lock (f32; waiting for the
+        lock of an object, in a Python without the GIL), stopped (f32; stopped by another thread, in a Python without the GIL).
     steps
         When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in
         timeline. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default:

@@ -13,6 +13,7 @@
 #include "model/builder/problem.h"
 #include "model/builder/source.h"
 #include "model/event.h"
+#include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"
@@ -43,9 +44,11 @@ struct sp_sampled_events {
 	bool over;
 };
 
-const char *const sp_sample_state_names[SP_SAMPLE_STATES] = {"running", "gil", "system call", "idle"};
-/* Columns of a file of samples: number of samples, processor time, processor time in each state, counters. */
-enum { COLUMN_LOOKS, COLUMN_CPU, COLUMN_COUNTERS = 2 + SP_SAMPLE_STATES };
+const char *const sp_sample_state_names[SP_SAMPLE_STATES] = {"running", "gil",         "system call",
+                                                             "idle",    "object lock", "stopped"};
+/* The first columns of a file of samples: number of samples, processor time. The time in each state follows, then
+ * counters. */
+enum { COLUMN_LOOKS, COLUMN_CPU, COLUMN_OTHERS };
 
 static void silent(void *arg, const char *text)
 {
@@ -352,8 +355,11 @@ static size_t metrics_of(const struct sp_sampled_events *s, uint32_t metrics[2 +
 
 	for (i = COLUMN_LOOKS; i <= COLUMN_CPU; i++)
 		metrics[i] = i < ids->n && ids->to[i] ? ids->to[i] - 1 : SP_NONE;
-	for (i = COLUMN_COUNTERS; i < ids->n && n < 2 + SP_SAMPLE_COUNTERS; i++)
-		metrics[n++] = ids->to[i] ? ids->to[i] - 1 : SP_NONE;
+	for (i = COLUMN_OTHERS; i < ids->n && n < 2 + SP_SAMPLE_COUNTERS; i++)
+		if (!ids->to[i])
+			metrics[n++] = SP_NONE;
+		else if (s->m->metrics[ids->to[i] - 1].kind != SP_METRIC_SAMPLE)
+			metrics[n++] = ids->to[i] - 1;
 	return n;
 }
 

@@ -84,20 +84,25 @@ static size_t find(const struct sp_model *m, enum sp_metric_kind kind, const cha
 
 struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m)
 {
+	static const char *const sampled[SP_WAITING] = {"sampled_idle", "sampled_gil", "sampled_object_lock",
+	                                                "sampled_stopped"};
 	struct sp_off_cpu_columns found = {.waiting = {find(m, SP_METRIC_OFF_CPU, "waiting")},
 	                                   .preempted = find(m, SP_METRIC_OFF_CPU, "preempted"),
 	                                   .running = find(m, SP_METRIC_OFF_CPU, "running")};
 
 	if (found.waiting[0])
 		return found;
-	found.waiting[0] = find(m, SP_METRIC_SAMPLE, "sampled_idle");
-	found.waiting[1] = find(m, SP_METRIC_SAMPLE, "sampled_gil");
+	for (int i = 0; i < SP_WAITING; i++)
+		found.waiting[i] = find(m, SP_METRIC_SAMPLE, sampled[i]);
 	return found;
 }
 
 bool sp_off_cpu_columns_fit(const struct sp_off_cpu_columns *c, size_t n)
 {
-	return c->waiting[0] <= n && c->waiting[1] <= n && c->preempted <= n && c->running <= n;
+	for (int i = 0; i < SP_WAITING; i++)
+		if (c->waiting[i] > n)
+			return false;
+	return c->preempted <= n && c->running <= n;
 }
 
 static double value_of(const uint64_t *metrics, size_t column)
@@ -108,8 +113,11 @@ static double value_of(const uint64_t *metrics, size_t column)
 struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)
 {
 	const double all = fmax(0, excl);
-	const double waiting = fmin(all, value_of(metrics, c->waiting[0]) + value_of(metrics, c->waiting[1]));
+	double waiting = 0;
 
+	for (int i = 0; i < SP_WAITING; i++)
+		waiting += value_of(metrics, c->waiting[i]);
+	waiting = fmin(all, waiting);
 	return (struct sp_off_cpu){waiting, fmin(all - waiting, value_of(metrics, c->preempted))};
 }
 

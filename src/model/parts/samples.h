@@ -12,7 +12,16 @@
 
 /* counters that are read with each sample: the maximum of a sampler */
 enum { SP_SAMPLE_COUNTERS = 16 };
-enum sp_sample_state { SP_SAMPLE_RUNNING, SP_SAMPLE_GIL, SP_SAMPLE_SYSCALL, SP_SAMPLE_IDLE, SP_SAMPLE_STATES };
+/* As in the format; the last two are only in a Python without the GIL. */
+enum sp_sample_state {
+	SP_SAMPLE_RUNNING,
+	SP_SAMPLE_GIL,
+	SP_SAMPLE_SYSCALL,
+	SP_SAMPLE_IDLE,
+	SP_SAMPLE_OBJECT,
+	SP_SAMPLE_STOPPED,
+	SP_SAMPLE_STATES
+};
 extern const char *const sp_sample_state_names[SP_SAMPLE_STATES]; /* "running", … */
 
 /* A sample of a thread that differs from the previous sample. */

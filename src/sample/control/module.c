@@ -169,16 +169,20 @@ static PyObject *process_alive(PyObject *o, PyObject *unused)
 	return is_open(self) ? PyBool_FromLong(sp_target_alive(&self->target)) : NULL;
 }
 
-static const char *const states[SP_STATES] = {[SP_STATE_RUNNING] = "running",
-                                              [SP_STATE_GIL] = "gil",
-                                              [SP_STATE_SYSCALL] = "system call",
-                                              [SP_STATE_IDLE] = "idle"};
+static const char *const states[SP_STATES] = {[SP_STATE_RUNNING] = "running",     [SP_STATE_GIL] = "gil",
+                                              [SP_STATE_SYSCALL] = "system call", [SP_STATE_IDLE] = "idle",
+                                              [SP_STATE_OBJECT] = "object lock",  [SP_STATE_STOPPED] = "stopped"};
 
-/* The stack of a thread; n: number of threads that Python knows, or an error. */
-static int stack_of(struct process *self, int n, pid_t tid, struct sp_python_frame *frames, size_t depth)
+/* The number of entries in the list of threads; n: number of threads that Python knows, or an error. */
+static size_t known(int n)
 {
-	const int known = n < 0 ? 0 : n < ROOM_THREADS ? n : ROOM_THREADS;
-	return sp_python_stack_of(self->python, self->threads, (size_t)known, tid, frames, depth);
+	return (size_t)(n < 0 ? 0 : n < ROOM_THREADS ? n : ROOM_THREADS);
+}
+
+static enum sp_thread_state state_of(const struct process *self, pid_t tid, int n, const struct sp_thread_times *times,
+                                     const struct sp_native_frame *native, size_t n_native)
+{
+	return sp_thread_state(self->python, sp_python_state_of(self->threads, known(n), tid), times, native, n_native);
 }
 
 /* A row of `read_threads()`. NULL without an exception: the thread has ended. */
@@ -187,11 +191,11 @@ static PyObject *look_at(struct process *self, pid_t tid, int n, struct sp_pytho
 	struct sp_thread_times times;
 	if (sp_target_times(&self->target, tid, &times))
 		return NULL;
-	const int found = stack_of(self, n, tid, frames, (size_t)depth);
+	const int found = sp_python_stack_of(self->python, self->threads, known(n), tid, frames, (size_t)depth);
 	PyObject *stack = frame_list(frames, depth, found);
-	const enum sp_thread_state state = sp_thread_state(self->python, &times, NULL, 0);
-	return stack ? Py_BuildValue("(isKKNN)", (int)tid, states[state], (unsigned long long)times.cpu,
-	                             (unsigned long long)times.ready, stack, PyBool_FromLong(found > depth))
+	return stack ? Py_BuildValue("(isKKNN)", (int)tid, states[state_of(self, tid, n, &times, NULL, 0)],
+	                             (unsigned long long)times.cpu, (unsigned long long)times.ready, stack,
+	                             PyBool_FromLong(found > depth))
 	             : NULL;
 }
 
@@ -246,7 +250,7 @@ static int mixed_at(struct process *self, pid_t tid, int n_threads, struct mixed
 	r = r ? r : sp_native_begin(self->native, tid, &l->times);
 	if (r)
 		return r;
-	int n = stack_of(self, n_threads, tid, l->python, depth);
+	int n = sp_python_stack_of(self->python, self->threads, known(n_threads), tid, l->python, depth);
 	r = sp_native_end(self->native);
 	if (r || n < 0)
 		return r ? r : n;
@@ -277,9 +281,8 @@ static PyObject *mixed_row(struct process *self, pid_t tid, struct mixed *l, siz
 	l->n = sp_native_mix(l->python, l->n_python, l->native, l->n_native, l->complete, interpreter, l->mixed,
 	                     2 * depth);
 	PyObject *list = mixed_list(l);
-	return list ? Py_BuildValue("(iisN)", (int)tid, l->complete ? 1 : 0,
-	                            states[sp_thread_state(self->python, &l->times, l->native, l->n_native)], list)
-	            : NULL;
+	const char *state = states[state_of(self, tid, n_threads, &l->times, l->native, l->n_native)];
+	return list ? Py_BuildValue("(iisN)", (int)tid, l->complete ? 1 : 0, state, list) : NULL;
 }
 
 static PyObject *process_mixed(PyObject *o, PyObject *args, PyObject *kwargs)

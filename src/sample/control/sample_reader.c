@@ -236,7 +236,8 @@ void sp_sample_thread(struct sp_sample_reader *l, pid_t tid, uint64_t state)
 	const int inside = sp_cells_within(&l->cells, l->python_frames, n, tid == l->target->pid);
 	l->starting = tid == l->target->pid && (n == 0 || is_start_up(l, n));
 	l->unread = n < 0 && !n_native;
-	l->state = sp_thread_state(l->python, &times, n_native ? l->native_frames : NULL, n_native);
+	const uint64_t thread = sp_python_state_of(l->states, l->n_states < 0 ? 0 : (size_t)l->n_states, tid);
+	l->state = sp_thread_state(l->python, thread, &times, n_native ? l->native_frames : NULL, n_native);
 	l->helper = servant || (n == 0 && l->state == SP_STATE_IDLE);
 	l->n = 0;
 	/* calls are innermost; the program's user regions are outside of all functions, as the process records them */

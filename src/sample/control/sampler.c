@@ -458,7 +458,8 @@ static int open_file(struct sampler *s)
 		sp_owners_add(&owners, SP_OWNER_PROGRAM, cwd, strlen(cwd));
 		sp_owners_add(&owners, SP_OWNER_LIBRARY, library, strlen(library));
 	}
-	int r = sp_samples_begin(s->o->dir, s->o->settings, &owners, s->target.pid, s->file);
+	int r = sp_samples_begin(s->o->dir, s->o->settings, &owners, s->target.pid, s->file,
+	                         s->python && sp_python_without_gil(s->python));
 	sp_owners_clear(&owners);
 	if (r)
 		return r;

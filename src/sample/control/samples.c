@@ -22,15 +22,16 @@ struct sp_sampled_line {
 
 /* ---- the file ---- */
 
-static unsigned counters; /* number of columns after those of samples */
+static unsigned columns;  /* number of columns of samples */
+static unsigned counters; /* number of columns after these */
 static bool measured;     /* the process has Spartito's modules loaded, which do not belong to the program */
 
-static void define_columns(const char *metrics)
+static void define_columns(const char *metrics, bool without_gil)
 {
 	static const struct {
 		const char *name, *unit, *what;
 		int exponent;
-	} columns[SP_SAMPLE_COLUMNS] = {
+	} all[SP_SAMPLE_COLUMNS] = {
 	    [SP_SAMPLE_COUNT] = {"samples", "#", "how often it was found there", 0},
 	    [SP_SAMPLE_CPU] = {"sampled_cpu", "s", "processor time", -9},
 	    [SP_SAMPLE_STATES + SP_STATE_RUNNING] = {"sampled_running", "s", "running, or ready to run", -9},
@@ -39,16 +40,21 @@ static void define_columns(const char *metrics)
 	                                             "in system calls that work: files, disks, the network", -9},
 	    [SP_SAMPLE_STATES +
 	        SP_STATE_IDLE] = {"sampled_idle", "s", "waiting for something else: sleep, locks, input", -9},
+	    [SP_SAMPLE_STATES +
+	        SP_STATE_OBJECT] = {"sampled_object_lock", "s", "waiting for the lock inside an object", -9},
+	    [SP_SAMPLE_STATES +
+	        SP_STATE_STOPPED] = {"sampled_stopped", "s", "waiting because another thread stopped all threads", -9},
 	};
-	for (int i = 0; i < SP_SAMPLE_COLUMNS; i++)
-		sp_define_metric(columns[i].name, columns[i].unit, columns[i].exponent, columns[i].what,
+	columns = without_gil ? SP_SAMPLE_COLUMNS : SP_SAMPLE_WITH_GIL;
+	for (unsigned i = 0; i < columns; i++)
+		sp_define_metric(all[i].name, all[i].unit, all[i].exponent, all[i].what,
 		                 SP_RAW_METRIC_SAMPLE | SP_RAW_METRIC_EXCLUSIVE);
 	/* if calls are recorded, the process reads the counters itself */
 	counters = sp_process.settings.instrument ? 0 : sp_counters_define(metrics);
 }
 
 int sp_samples_begin(const char *dir, const char *const *settings, const struct sp_owners *owners, pid_t pid,
-                     const char *file)
+                     const char *file, bool without_gil)
 {
 	static const char *const own[] = {"trace", "1", "clock", "monotonic", "mpi", "off", "metrics", "", NULL};
 	struct sp_settings s;
@@ -70,7 +76,7 @@ int sp_samples_begin(const char *dir, const char *const *settings, const struct 
 	if (r)
 		sp_settings_free(&s);
 	else
-		define_columns(metrics);
+		define_columns(metrics, without_gil);
 	return r;
 }
 
@@ -352,7 +358,7 @@ void sp_samples_flush(struct sp_sampled_thread *t)
 		*sp_node_value(leaf, SP_SAMPLE_CPU) += t->cpu;
 		*sp_node_value(leaf, SP_SAMPLE_STATES + (unsigned)t->state) += t->wall;
 		for (unsigned i = 0; i < counters; i++)
-			*sp_node_value(leaf, SP_SAMPLE_COLUMNS + i) += t->counted[i];
+			*sp_node_value(leaf, columns + i) += t->counted[i];
 	}
 	t->wall = t->cpu = t->samples = 0;
 	memset(t->counted, 0, sizeof t->counted);

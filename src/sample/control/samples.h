@@ -45,20 +45,21 @@ struct sp_sampled_thread {
 	uint64_t counted[SP_COUNTERS_MAX];
 };
 
-/* Columns of the file, from 0. */
+/* Columns of the file, from 0. Those of counters follow. */
 enum sp_sample_column {
 	SP_SAMPLE_COUNT,
 	SP_SAMPLE_CPU,
-	SP_SAMPLE_STATES, /* and one for each state */
+	SP_SAMPLE_STATES,                                         /* and one for each state that there is */
+	SP_SAMPLE_WITH_GIL = SP_SAMPLE_STATES + SP_STATES_OF_ALL, /* number of columns of a Python with the GIL */
 	SP_SAMPLE_COLUMNS = SP_SAMPLE_STATES + SP_STATES
 };
 
 /* Begins the file of samples of process pid in the experiment dir. file: name of the process's own raw file, or NULL.
  * settings: alternating names and values, ending with NULL: memory, when_full, instrument and those of the filter.
- * owners: the directories that decide whose code a file is.
+ * owners: the directories that decide whose code a file is. without_gil: of its Python.
  * Returns 0 or a negative errno. */
 int sp_samples_begin(const char *dir, const char *const *settings, const struct sp_owners *owners, pid_t pid,
-                     const char *file);
+                     const char *file, bool without_gil);
 void sp_samples_end(uint64_t end);
 /* Makes an entry for a function; NULL: no memory. Texts are UTF-8. */
 struct sp_sampled_region *sp_samples_region(const char *module, const char *name, const char *file, uint32_t line,

@@ -60,10 +60,12 @@ static bool asks(const struct sp_native_frame *native, size_t n)
 	return i < n && native[i].function->gil;
 }
 
-enum sp_thread_state sp_thread_state(const struct sp_python *python, const struct sp_thread_times *times,
-                                     const struct sp_native_frame *native, size_t n_native)
+enum sp_thread_state sp_thread_state(const struct sp_python *python, uint64_t thread,
+                                     const struct sp_thread_times *times, const struct sp_native_frame *native,
+                                     size_t n_native)
 {
-	if (native && asks(native, n_native))
+	const bool gil = !python || sp_python_has_gil(python);
+	if (gil && native && asks(native, n_native))
 		return SP_STATE_GIL;
 	/* the thread may have been woken after its letter was read */
 	if (times->letter == 'R' || (times->letter == 'S' && times->syscall == -1 && !times->sp))
@@ -72,6 +74,15 @@ enum sp_thread_state sp_thread_state(const struct sp_python *python, const struc
 	const bool futex = times->syscall == SYS_futex || times->syscall == SYS_restart_syscall;
 	if (futex && python && sp_python_in_lock(python, times->arguments[0]))
 		return SP_STATE_GIL;
+	if (futex && python)
+		switch (sp_python_parked(python, thread, times->arguments[0])) {
+		case SP_PARK_OBJECT:
+			return SP_STATE_OBJECT;
+		case SP_PARK_STOPPED:
+			return SP_STATE_STOPPED;
+		case SP_PARK_ELSE:
+			break;
+		}
 	if (times->letter == 'D' || (times->letter == 'S' && times->syscall >= 0 && !waits(times->syscall)))
 		return SP_STATE_SYSCALL;
 	return SP_STATE_IDLE;

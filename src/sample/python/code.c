@@ -237,10 +237,10 @@ int sp_codes_resolve(struct sp_python *p, const struct sp_seen *seen, size_t n, 
 		return -EAGAIN;
 	int made = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (p->without_gil && i % BATCH == 0 &&
-		    !find_copies(p, seen + i, n - i < BATCH ? n - i : BATCH, begins))
+		const bool copies = p->at.frame_copy != SP_NO_OFFSET;
+		if (copies && i % BATCH == 0 && !find_copies(p, seen + i, n - i < BATCH ? n - i : BATCH, begins))
 			return -EAGAIN;
-		const uint64_t begin = p->without_gil ? begins[i % BATCH] : seen[i].code + p->at.code_instructions;
+		const uint64_t begin = copies ? begins[i % BATCH] : seen[i].code + p->at.code_instructions;
 		struct sp_code *c = p->codes.slots[slot_of(&p->codes, seen[i].code)];
 		made |= c->made != 0;
 		out[i] = (struct sp_python_frame){

@@ -330,6 +330,16 @@ bool sp_python_in_lock(const struct sp_python *p, uint64_t address)
 	return is;
 }
 
+bool sp_python_without_gil(const struct sp_python *p)
+{
+	return p->without_gil;
+}
+
+bool sp_python_has_gil(const struct sp_python *p)
+{
+	return !p->without_gil || p->gil_is_on;
+}
+
 unsigned sp_python_version(const struct sp_python *p)
 {
 	return p->version;

@@ -14,7 +14,8 @@
  * 3.11, instruction: f_lasti, a pointer since 3.11; code: PyCodeObject; text: PyUnicodeObject, ascii and compact:
  * offset of the first character, kind: number of the first bit of `kind` in `state`; object: PyVarObject; type, dict,
  * bytes: the objects. Without the GIL each thread runs a separate copy of the instructions: copies is the array of them
- * (co_tlbc), copy the number of the one that the frame runs (tlbc_index) */
+ * (co_tlbc), copy the number of the one that the frame runs (tlbc_index); enabled: whether the GIL is on nevertheless,
+ * attached: whether the thread may use objects (state), section: its innermost critical section */
 #define SP_OFFSETS(X)                                                                                                  \
 	X(runtime_interpreters)                                                                                        \
 	X(runtime_gil)                                                                                                 \
@@ -23,11 +24,14 @@
 	X(interpreter_gil)                                                                                             \
 	X(gil_holder)                                                                                                  \
 	X(gil_locked)                                                                                                  \
+	X(gil_enabled)                                                                                                 \
 	X(thread_next)                                                                                                 \
 	X(thread_interpreter)                                                                                          \
 	X(thread_frame)                                                                                                \
 	X(thread_ident)                                                                                                \
 	X(thread_native)                                                                                               \
+	X(thread_attached)                                                                                             \
+	X(thread_section)                                                                                              \
 	X(cframe_frame)                                                                                                \
 	X(frame_previous)                                                                                              \
 	X(frame_code)                                                                                                  \

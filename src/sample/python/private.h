@@ -72,6 +72,7 @@ struct sp_python {
 	const struct sp_target *t;
 	unsigned version;
 	bool without_gil; /* the free-threaded build */
+	bool gil_is_on;   /* in that build */
 	struct sp_offsets at;
 	size_t code_bytes, frame_bytes, state_bytes; /* sizes of the prefixes that contain all needed fields */
 	uint64_t runtime, runtime_bytes;             /* address and size of _PyRuntime */

@@ -146,7 +146,7 @@ static bool take(const struct sp_python *p, const char *bytes, uint64_t at, stru
 		return true;
 	}
 	out->instruction = sp_u64(bytes, p->at.frame_instruction);
-	out->copy = p->without_gil ? sp_u32(bytes, p->at.frame_copy) : 0;
+	out->copy = p->at.frame_copy != SP_NO_OFFSET ? sp_u32(bytes, p->at.frame_copy) : 0;
 	out->entry = p->at.frame_entry != SP_NO_OFFSET && bytes[p->at.frame_entry];
 	return p->version < 0x030c ||
 	       ((unsigned char)bytes[p->at.frame_owner] < OWNED_BY_C && !sp_codes_is_internal(p, out->code));

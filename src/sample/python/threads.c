@@ -91,6 +91,9 @@ static uint64_t holder_of(struct sp_python *p, uint64_t interpreter)
 		if (p->n_locks < LOCKS)
 			p->locks[p->n_locks++] = gil;
 	}
+	int32_t enabled = 0;
+	if (p->without_gil && sp_target_read(p->t, gil + p->at.gil_enabled, &enabled, sizeof enabled))
+		p->gil_is_on |= enabled > 0;
 	struct iovec to[] = {{&locked, 4}, {&holder, 8}}, from[] = {{(void *)(uintptr_t)(gil + p->at.gil_locked), 4},
 	                                                            {(void *)(uintptr_t)(gil + p->at.gil_holder), 8}};
 	return sp_target_read_many(p->t, to, from, 2) == 2 && locked == 1 ? holder : 0;
@@ -124,6 +127,7 @@ int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t 
 	bool listed = false;
 	int n = 0;
 	p->n_locks = 0;
+	p->gil_is_on = false;
 	if (!sp_target_read(p->t, p->runtime + p->at.runtime_interpreters, &interpreter, 8) || !interpreter)
 		return -ESRCH;
 	for (int i = 0; interpreter && n >= 0; interpreter = next, i++) {
@@ -135,6 +139,44 @@ int sp_python_threads(struct sp_python *p, struct sp_python_thread *out, size_t 
 		n = threads_of(p, interpreter, state, out, capacity, (size_t)n, &listed);
 	}
 	return n;
+}
+
+uint64_t sp_python_state_of(const struct sp_python_thread *threads, size_t n, pid_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (threads[i].tid == tid)
+			return threads[i].state;
+	return 0;
+}
+
+/* ---- waits of a build without the GIL ---- */
+
+/* All its locks park a thread at a semaphore in a struct wait_entry on the thread's stack (Python/parking_lot.c),
+ * behind the address that the thread waits at: of the thread's `state` if all threads are stopped, otherwise of a lock.
+ * A thread that waits for an object's lock has begun a critical section that has no mutex yet
+ * (Python/critical_section.c). */
+enum sp_python_park sp_python_parked(const struct sp_python *p, uint64_t state, uint64_t futex)
+{
+	enum { SUSPENDED = 2 };          /* _Py_THREAD_SUSPENDED */
+	static const uint64_t flags = 3; /* in the low bits of a critical section's address */
+	struct {
+		uint64_t previous, mutex;
+	} section; /* PyCriticalSection */
+	uint64_t at, innermost;
+	int32_t attached;
+	if (!p->without_gil || !state)
+		return SP_PARK_ELSE;
+	struct iovec to[] = {{&at, 8}, {&attached, 4}, {&innermost, 8}},
+	             from[] = {{(void *)(uintptr_t)(futex - 8), 8},
+	                       {(void *)(uintptr_t)(state + p->at.thread_attached), 4},
+	                       {(void *)(uintptr_t)(state + p->at.thread_section), 8}};
+	if (sp_target_read_many(p->t, to, from, 3) != 3)
+		return SP_PARK_ELSE;
+	if (at == state + p->at.thread_attached)
+		return attached == SUSPENDED ? SP_PARK_STOPPED : SP_PARK_ELSE;
+	if (!(innermost & ~flags) || !sp_target_read(p->t, innermost & ~flags, &section, sizeof section))
+		return SP_PARK_ELSE;
+	return section.mutex ? SP_PARK_ELSE : SP_PARK_OBJECT;
 }
 
 int sp_python_stack_of(struct sp_python *p, const struct sp_python_thread *threads, size_t n, pid_t tid,

@@ -38,8 +38,12 @@ static void samples_waiting(struct drawing *d, const struct sp_view_samples *sam
 	uint32_t i;
 
 	sp_view_samples_shares(samples, b->begin, b->end, b->pixels, d->states);
-	for (i = 0; i < b->pixels; i++)
-		d->waiting[i] = fminf(d->states[i][SP_SAMPLE_IDLE] + d->states[i][SP_SAMPLE_GIL], 1);
+	for (i = 0; i < b->pixels; i++) {
+		const float *s = d->states[i];
+
+		d->waiting[i] =
+		    fminf(s[SP_SAMPLE_IDLE] + s[SP_SAMPLE_GIL] + s[SP_SAMPLE_OBJECT] + s[SP_SAMPLE_STOPPED], 1);
+	}
 }
 
 static int draw(struct drawing *d, uint32_t location, struct sp_err *e)

@@ -68,7 +68,8 @@ static int one(struct states *s, const struct sp_viewed *v, uint32_t location, s
 
 static int put_rows(const struct states *s, struct sp_columns *out)
 {
-	static const char *const names[SP_SAMPLE_STATES] = {"running", "gil", "syscall", "idle"};
+	static const char *const names[SP_SAMPLE_STATES] = {"running", "gil",         "syscall",
+	                                                    "idle",    "object_lock", "stopped"};
 	uint32_t *location = sp_columns_reserve(out, "location", SP_COLUMN_U32, s->n);
 	uint32_t *bucket = sp_columns_reserve(out, "bucket", SP_COLUMN_U32, s->n);
 	uint32_t *path = sp_columns_reserve(out, "path", SP_COLUMN_U32, s->n);

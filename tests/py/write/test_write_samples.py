@@ -2,12 +2,14 @@
 """Samples in OTF2 archives, as calling contexts, and in formats that show counts of calls."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
 
 import otf2file
 import pytest
+from conftest import ROOT
 from spartito._analyse import Model
 from spartito._sample import check
 from test_sample_run import WORK, model, rows, run
@@ -279,3 +281,15 @@ def test_archives_of_no_samples_have_none(tmp_path):
     Model(str(tmp_path / "run")).convert("otf2", str(tmp_path / "archive"))
     found = otf2file.read(tmp_path / "archive" / "traces.otf2")
     assert not found["contexts"] and not found["generators"] and not found["instances"]
+
+
+def test_samples_of_format_9(tmp_path):
+    """They have no columns for the states that came later: 50 ms of sleep and 100 ms of work, sampled 100 times a second."""
+    (tmp_path / "run" / "raw").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/old-raw/v9-samples.raw", tmp_path / "run" / "raw")
+    m = Model(str(tmp_path / "run"))
+    found = rows(m)
+    assert not m.info()["problems"]
+    assert 0.02e9 < found["__main__:rest"]["metrics"]["sampled_idle"]["incl"] < 0.07e9
+    assert 0.05e9 < found["__main__:work"]["metrics"]["sampled_running"]["incl"] < 0.13e9
+    assert "sampled_object_lock" not in found["__main__:work"]["metrics"]

@@ -440,6 +440,10 @@ export interface Answers {
       /** in the kernel */
       syscall: F32;
       idle: F32;
+      /** waiting for the lock of an object, in a Python without the GIL */
+      object_lock: F32;
+      /** stopped by another thread, in a Python without the GIL */
+      stopped: F32;
     };
   };
   /** When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in timeline. */
