@@ -127,17 +127,16 @@ static size_t find_idle(const struct query *q, struct found out[MAX_IDLE])
 	return n;
 }
 
-static PyObject *idle_row(struct sp_state *st, const struct query *q, uint32_t path)
+/* idle: for each unit, whether it did not reach the path. */
+static PyObject *idle_row(struct sp_state *st, const struct query *q, uint32_t path, const bool *idle)
 {
-	bool *idle = sp_balance_report_idle(q->r, q->m, path);
 	struct query paths = *q;
-	PyObject *units = idle ? PyList_New(0) : PyErr_NoMemory(), *d = NULL;
+	PyObject *units = PyList_New(0), *d = NULL;
 	uint32_t u;
 
 	for (u = 0; units && u < q->r->n_units; u++)
 		if (idle[u] && sp_append(units, PyLong_FromUnsignedLong(u)))
 			Py_CLEAR(units);
-	free(idle);
 	paths.paths = true;
 	if (units)
 		d = entry_row(st, &paths, path);
@@ -151,12 +150,17 @@ static PyObject *idle_row(struct sp_state *st, const struct query *q, uint32_t p
 static PyObject *idle_rows(struct sp_state *st, const struct query *q)
 {
 	struct found found[MAX_IDLE];
+	uint32_t paths[MAX_IDLE];
 	size_t n = find_idle(q, found), i;
-	PyObject *list = PyList_New(0);
 
+	for (i = 0; i < n; i++)
+		paths[i] = found[i].entry;
+	bool *idle = sp_balance_report_idle(q->r, q->m, paths, n);
+	PyObject *list = idle ? PyList_New(0) : PyErr_NoMemory();
 	for (i = 0; list && i < n; i++)
-		if (sp_append(list, idle_row(st, q, found[i].entry)))
+		if (sp_append(list, idle_row(st, q, paths[i], idle + i * q->r->n_units)))
 			Py_CLEAR(list);
+	free(idle);
 	return list;
 }
 

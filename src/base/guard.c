@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 struct guard {
 	sigjmp_buf back;
@@ -72,4 +75,13 @@ int sp_guarded(int (*run)(void *arg), void *arg, struct sp_err *e)
 	rc = run(arg);
 	innermost = g.outer;
 	return rc;
+}
+
+void sp_mapped_forget(const void *bytes, size_t n)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t from = (uintptr_t)bytes / page * page, to = ((uintptr_t)bytes + n) / page * page;
+
+	if (to > from)
+		madvise((void *)from, to - from, MADV_DONTNEED);
 }

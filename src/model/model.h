@@ -121,5 +121,8 @@ int sp_model_own(struct sp_model *m, const char *own, struct sp_err *e);
 /* Call before reading sp_model.values and row_metrics: those of a merged experiment are checked only when they are
  * needed. If they are damaged, they are made again from the raw files. Returns 0, or -1 with e set. */
 int sp_model_rows(const struct sp_model *m, struct sp_err *e);
+/* Call after reading the rows of one of many locations: releases the memory of those in a merged file, so that a run
+ * with thousands of ranks needs no more of it than one with a few. */
+void sp_model_rows_done(const struct sp_model *m, const struct sp_location *l);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The contents of chunks: nodes, open frames, event words. */
+#include "base/guard.h"
 #include "format/checksum.h"
 #include "reader/reader.h"
 
@@ -7,8 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #ifdef SP_HAVE_ZSTD
 #include <zstd.h>
@@ -30,15 +29,8 @@ void sp_raw_forget(const struct sp_raw_file *f, const struct sp_raw_part *part)
 
 void sp_raw_forget_bytes(const struct sp_raw_file *f, uint64_t offset, uint64_t bytes)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = (uintptr_t)f->map + offset, to = from + bytes;
-
-	if (!f->bytes.mapped)
-		return;
-	from = (from + page - 1) / page * page;
-	to = to / page * page;
-	if (to > from)
-		madvise((void *)from, to - from, MADV_DONTNEED);
+	if (f->bytes.mapped)
+		sp_mapped_forget((const char *)f->map + offset, bytes);
 }
 
 uint32_t sp_raw_node_index(const struct sp_raw_file *f, const struct sp_raw_thread *t, uint64_t pointer)

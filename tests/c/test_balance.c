@@ -78,9 +78,11 @@ static void test_processes(const struct sp_model *m)
 	CHECK_NUMBER(sp_spread_std(&x->incl), sqrt(25 * 25 * 3 + 75 * 75) / 2);
 	x = &r.paths.entries[PATH(m, "m:f", "m:g")];
 	CHECK_NUMBER(x->incl.max, 40);
-	idle = sp_balance_report_idle(&r, m, PATH(m, "m:f", "m:g"));
+	idle = sp_balance_report_idle(&r, m, (uint32_t[]){PATH(m, "m:f", "m:g"), PATH(m, "m:f")}, 2);
 	MUST(idle);
 	CHECK(idle[0] && idle[1] && !idle[2] && idle[3]);
+	for (int u = 4; u < 8; u++)
+		CHECK(!idle[u]); /* all units reached m:f */
 	free(idle);
 	sp_balance_report_free(&r);
 	MUST(sp_balance_report(&r, m, SP_OVER_THREADS, false, NULL, &e) == 0 && r.n_units == 5);

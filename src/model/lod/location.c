@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds and checks the arrays of one location in the file. */
+#include "base/guard.h"
 #include "model/lod/file.h"
 #include "model/lod/lod.h"
 #include "model/lod/made.h"
@@ -10,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { MANY = 1 << 16 }; /* nodes with their cells, or entries: about 10 MiB */
 
@@ -103,21 +102,11 @@ bool sp_lod_of(const struct sp_lod *p, uint32_t location, struct sp_lod_location
 
 /* ---- checking ---- */
 
-/* Keeps pages at both ends that contain other data too. */
-void sp_lod_forget(const void *bytes, size_t n)
-{
-	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	const uintptr_t from = ((uintptr_t)bytes + page - 1) / page * page, to = ((uintptr_t)bytes + n) / page * page;
-
-	if (to > from)
-		madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
 /* Releases the pages of the previous elements after every MANY elements. */
 static void release_previous(const struct sp_lod_location *l, size_t i)
 {
 	if (i % MANY == MANY - 1)
-		sp_lod_forget((const char *)l->points - l->place->points.at, l->place->bytes);
+		sp_mapped_forget((const char *)l->points - l->place->points.at, l->place->bytes);
 }
 
 static bool points_are_sound(const struct sp_lod_location *l)

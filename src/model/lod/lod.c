@@ -137,7 +137,7 @@ static uint64_t hash_place(const char *bytes, size_t n)
 	for (; n; bytes += k, n -= k) {
 		k = n < SP_LOD_SPAN ? n : SP_LOD_SPAN;
 		h = sp_lod_hash(h, bytes, k);
-		sp_lod_forget(bytes, k);
+		sp_mapped_forget(bytes, k);
 	}
 	return h;
 }

@@ -45,8 +45,6 @@ uint64_t sp_lod_size(const struct sp_lod_made *made);
 /* The hash of a place: continues from h, which is 0 at its begin, with n bytes. n is a multiple of SP_LOD_SPAN except
  * at the end. */
 uint64_t sp_lod_hash(uint64_t h, const void *bytes, size_t n);
-/* The system may release the pages of these bytes. */
-void sp_lod_forget(const void *bytes, size_t n);
 /* Writes made to the file at offset `at` with this number of threads, and completes its place. Returns 0, or -1 with e
  * set. */
 int sp_lod_put(int fd, struct sp_lod_made *made, uint64_t at, unsigned threads, struct sp_err *e);

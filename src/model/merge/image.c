@@ -430,8 +430,6 @@ static int check_rows(void *arg)
 	const struct sp_location *l = c->l;
 	const struct sp_row *rows = m->values + l->first_value;
 	const uint64_t *metrics = sp_metrics_at(m->row_metrics, l->first_value, m->n_metrics);
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t first = (uintptr_t)rows & ~(page - 1);
 	uint32_t last = 0;
 	size_t i;
 
@@ -442,9 +440,19 @@ static int check_rows(void *arg)
 	}
 	if (sp_image_hash_rows(rows, metrics, l->values, m->n_metrics) != c->hash)
 		return -1;
-	/* the pages are read again when they are accessed */
-	madvise((void *)first, ((uintptr_t)(rows + l->values) & ~(page - 1)) - first, MADV_DONTNEED);
+	sp_model_rows_done(m, l);
 	return 0;
+}
+
+void sp_model_rows_done(const struct sp_model *m, const struct sp_location *l)
+{
+	const size_t width = m->n_metrics;
+
+	if (!m->priv->image || m->priv->stand_in)
+		return; /* not in a file */
+	sp_mapped_forget(m->values + l->first_value, l->values * sizeof(*m->values));
+	if (width)
+		sp_mapped_forget(m->row_metrics + l->first_value * width, l->values * width * sizeof(*m->row_metrics));
 }
 
 /* Loads the rows of the same experiment from the raw files. */

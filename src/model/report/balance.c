@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/builder/problem.h"
 #include "model/model.h"
@@ -230,6 +231,7 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 		sp_balance_add(&r->paths, row->path, row->v.incl, time);
 		sp_balance_add(&r->regions, m->paths[row->path].region, outermost[row->path] ? row->v.incl : 0, time);
 	}
+	sp_model_rows_done(m, l);
 }
 
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, struct sp_err *e)
@@ -295,20 +297,35 @@ static bool came(const struct sp_model *m, uint32_t location, uint32_t path)
 	       (row[begin].v.visits || row[begin].v.resumed || row[begin].v.incl > 0);
 }
 
-bool *sp_balance_report_idle(const struct sp_balance_report *r, const struct sp_model *m, uint32_t path)
+/* Clears idle[k * n_units] for each path k that the location reached. */
+static void mark_came(const struct sp_balance_report *r, const struct sp_model *m, uint32_t location,
+                      const uint32_t *paths, size_t n, bool *idle)
 {
-	bool *idle = calloc(r->n_units + 1, sizeof(*idle));
+	size_t k;
+
+	for (k = 0; k < n; k++)
+		if (came(m, location, paths[k]))
+			idle[k * r->n_units] = false;
+	sp_model_rows_done(m, &m->locations[location]);
+}
+
+bool *sp_balance_report_idle(const struct sp_balance_report *r, const struct sp_model *m, const uint32_t *paths,
+                             size_t n)
+{
+	bool *idle = malloc(n * r->n_units + 1);
 	uint32_t u, l;
 
-	for (u = 0; idle && u < r->n_units; u++) {
+	if (!idle)
+		return NULL;
+	memset(idle, true, n * r->n_units);
+	for (u = 0; n && u < r->n_units; u++) {
 		if (r->over == SP_OVER_THREADS) {
-			idle[u] = !came(m, r->units[u], path);
+			mark_came(r, m, r->units[u], paths, n, idle + u);
 			continue;
 		}
 		const struct sp_process *p = &m->processes[r->units[u]];
-		idle[u] = true;
 		for (l = p->first_location; l < p->first_location + p->locations; l++)
-			idle[u] = idle[u] && !came(m, l, path);
+			mark_came(r, m, l, paths, n, idle + u);
 	}
 	return idle;
 }

@@ -91,7 +91,9 @@ int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum
 int sp_balance_report(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over, bool running,
                       const bool *chosen, struct sp_err *e);
 void sp_balance_report_free(struct sp_balance_report *r);
-/* The units that did not reach a path: n_units flags, to be freed with free(); NULL: no memory. */
-bool *sp_balance_report_idle(const struct sp_balance_report *r, const struct sp_model *m, uint32_t path);
+/* The units that did not reach each of n paths: n_units flags for the first path, then for the next one, to be freed
+ * with free(); NULL: no memory. One call for all paths, because it reads the rows of each location once. */
+bool *sp_balance_report_idle(const struct sp_balance_report *r, const struct sp_model *m, const uint32_t *paths,
+                             size_t n);
 
 #endif

@@ -66,8 +66,10 @@ static void find_outside(struct finding *f, uint32_t process, uint32_t location)
 		const struct sp_location *l = &f->m->locations[i];
 
 		if ((process == SP_NONE || l->process == process) && (location == SP_NONE || location == i) &&
-		    l->tid == (uint64_t)f->m->processes[l->process].pid)
+		    l->tid == (uint64_t)f->m->processes[l->process].pid) {
 			add_outside(f, l);
+			sp_model_rows_done(f->m, l);
+		}
 	}
 }
 

@@ -95,6 +95,7 @@ static void add_location(const struct sp_view *v, const struct sp_location *l)
 		for (k = 0; k < m->n_metrics; k++)
 			v->owned_metrics[m->values[i].path * m->n_metrics + k] += m->row_metrics[i * m->n_metrics + k];
 	}
+	sp_model_rows_done(m, l);
 }
 
 int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e)
