@@ -8,6 +8,7 @@ import sys
 import pytest
 from programs import WITHOUT_GIL
 from spartito._analyse import Model
+from spartito.experiments import waiting
 
 pytestmark = pytest.mark.skipif(not WITHOUT_GIL, reason="this Python has a GIL")
 
@@ -68,5 +69,7 @@ def test_waits_are_named(tmp_path, options):
         assert times.pop(state) == pytest.approx(waited[function], rel=0.2, abs=0.1), (function, waited, found)
         others = {"object_lock", "stopped", "gil"} - {state}  # before and after it is idle
         assert sum(times[s] for s in others) < 0.1 * waited[function]
-    total = sum(row["total"] for row in m.info()["metrics"] if row["name"] in ("sampled_object_lock", "sampled_stopped"))
-    assert total > 0
+    kinds = waiting.sums(waiting.rows(m))
+    totals = {row["name"]: row["total"] * 1e-9 for row in m.info()["metrics"]}
+    assert kinds["object lock"] == pytest.approx(totals["sampled_object_lock"])
+    assert kinds["stopped"] == pytest.approx(totals["sampled_stopped"])
