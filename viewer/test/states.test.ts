@@ -20,6 +20,8 @@ const tile = new States(
         gil: Float32Array.of(0.25, 0, 0, 0),
         syscall: Float32Array.of(0, 0, 0, 0),
         idle: Float32Array.of(0, 1, 0, 0),
+        object_lock: Float32Array.of(0.25, 0, 0, 0),
+        stopped: Float32Array.of(0, 0, 0, 0),
       },
     ),
   ),
@@ -28,13 +30,13 @@ const tile = new States(
 describe("states", () => {
   it("are stored by row and column of the tile", () => {
     expect([tile.path[3], tile.samples[3]]).toEqual([7, 2]);
-    expect([...tile.share.subarray(12, 16)]).toEqual([128, 64, 0, 0]);
-    expect([...tile.share.subarray(TILE * 4, TILE * 4 + 4)]).toEqual([0, 0, 0, 255]);
-    expect(tile.share.reduce((sum, share) => sum + share, 0)).toBe(128 + 64 + 255);
+    expect([...tile.share.subarray(18, 24)]).toEqual([128, 64, 0, 0, 64, 0]);
+    expect([...tile.share.subarray(TILE * 6, TILE * 6 + 6)]).toEqual([0, 0, 0, 255, 0, 0]);
+    expect(tile.share.reduce((sum, share) => sum + share, 0)).toBe(128 + 64 + 64 + 255);
   });
 
   it("are stacked, each as high as its share; the rest is empty", () => {
-    expect([0, 0.49, 0.51, 0.74, 0.76, 0.99].map((height) => stateAt(tile.share, 3, height))).toEqual([0, 0, 1, 1, -1, -1]);
+    expect([0, 0.49, 0.51, 0.74, 0.76, 0.99].map((height) => stateAt(tile.share, 3, height))).toEqual([0, 0, 1, 1, 4, 4]);
     expect([0.01, 0.99].map((height) => stateAt(tile.share, TILE, height))).toEqual([3, 3]);
     expect(stateAt(tile.share, 5, 0.5)).toBe(-1);
   });

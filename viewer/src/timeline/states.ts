@@ -17,8 +17,8 @@ export const STATES = [
   { id: "gil", title: "waiting for the GIL", hint: "It waited for the interpreter's lock", light: [232, 140, 52], dark: [226, 120, 52] },
   { id: "syscall", title: "in a system call", hint: "In a system call that works: files, disks, sending to the network", light: [112, 106, 196], dark: [122, 112, 220] },
   { id: "idle", title: "idle", hint: "It waited for something else: sleep, locks, input", light: [216, 220, 226], dark: [66, 71, 78] },
-  { id: "object_lock", title: "waiting for an object's lock", hint: "Another thread used the same object, in a Python without the GIL", light: [190, 62, 92], dark: [214, 88, 120] },
-  { id: "stopped", title: "stopped", hint: "Another thread stopped all threads, to collect garbage for example, in a Python without the GIL", light: [20, 60, 120], dark: [96, 160, 230] },
+  { id: "object_lock", title: "waiting for an object's lock", hint: "Another thread used the same object, in a Python without the GIL", light: [190, 62, 92], dark: [244, 176, 200] },
+  { id: "stopped", title: "stopped", hint: "Another thread stopped all threads, to collect garbage for example, in a Python without the GIL", light: [20, 60, 120], dark: [100, 166, 238] },
 ] as const satisfies readonly { id: string; title: string; hint: string; light: Colour; dark: Colour }[];
 const N = STATES.length;
 
