@@ -62,6 +62,7 @@ wheels:
 	tools/system.sh build test
 	tools/venv.sh $(PYTHON) $(VENV) wheels
 	$(PY) tools/wheels.py $(if $(ONLY),--only $(ONLY))
+	$(if $(ONLY),,tools/musl_wheel.sh || [ $$? = 77 ])
 
 picture:
 	tools/system.sh build test

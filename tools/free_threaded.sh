@@ -7,7 +7,7 @@
 set -eu
 . "$(dirname "$0")/debian_source.sh"
 version=${1:-3.14}
-build_once "python${version}t${2:+-$2}" "python${version}t"
+build_once "pythons/python${version}t${2:+-$2}" "bin/python${version}t"
 
 # the last ones are what pip and the tests need of the standard library
 apt_install gcc make pkg-config xz-utils zlib1g-dev libssl-dev libffi-dev libbz2-dev liblzma-dev libsqlite3-dev ||
@@ -30,4 +30,4 @@ if ! { ./configure -q --prefix="$prefix" --disable-gil --disable-test-modules ${
 	tail -n 40 "$log" >&2
 	exit 1
 fi
-echo "$python"
+echo "$made"

@@ -8,7 +8,7 @@ set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
 . "$tools/debian_source.sh"
 version=${1:-3.13}
-build_once "python${version}-musl" "python$version"
+build_once "pythons/python${version}-musl" "bin/python$version"
 
 apt_install gcc g++ make pkg-config xz-utils linux-libc-dev debian-archive-keyring || { tail -n 20 "$log" >&2; exit 1; }
 # download_any PACKAGE SUITE...: from the first suite that has it
@@ -77,4 +77,4 @@ set +e
 status=$?
 set -e
 [ "$status" = 0 ] || { tail -n 40 "$log" >&2; exit 1; }
-echo "$python"
+echo "$made"

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # musl_wheel.sh: a wheel for musllinux in dist/, for the Python of tools/musl_python.sh. The libraries that Spartito uses are in it, with
-# their licences, but neither the page of the viewer nor MPI. It is tried in a new virtual environment.
+# their licences, and so is the page of the viewer, but MPI is not. It is tried in a new virtual environment.
+# As a user without root's rights, or on another processor than x86-64, it is not made: the status is 77.
 set -eu
 cd "$(dirname "$0")/.."
+if [ "$(id -u)" != 0 ] || [ "$(uname -m)" != x86_64 ]; then
+	echo "$0: no wheel for musllinux: its Python is built by root on x86-64"
+	exit 77
+fi
+tools/viewer.sh
 tools/musl_tests.sh --version >/dev/null # makes the environment
 venv=$PWD/.venvs/musl
 python=$(tools/musl_python.sh)
@@ -12,7 +18,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PATH="$venv/first:$venv/bin:$PATH" CC="$prefix/bin/musl-cc" PKG_CONFIG_LIBDIR="$prefix/lib/pkgconfig"
 CFLAGS="-I$prefix/include" LDFLAGS="-L$prefix/lib -Wl,-rpath,$prefix/lib" pip wheel -q --no-index --no-build-isolation --no-deps \
-	"--config-settings=build-dir=$venv/build" --config-settings=setup-args=-Dviewer=disabled -w "$work/raw" .
+	"--config-settings=build-dir=$venv/build" --config-settings=setup-args=-Dviewer=enabled -w "$work/raw" .
 # auditwheel looks for libraries where the linker of its own Python does
 python -m auditwheel -v repair --ldpaths "$prefix/lib:$prefix/musl/lib" -w "$work/repaired" "$work"/raw/*.whl >"$work/log" 2>&1 ||
 	{ tail -n 40 "$work/log" >&2; exit 1; }
@@ -36,5 +42,7 @@ EOF
 # without a compiler or any other program
 try() { (cd "$work" && PATH='' "$work/venv/bin/python" -m spartito "$@"); }
 try run -q --trace --waits --io --memory-profile -o e -- "$work/venv/bin/python" program.py
-try convert e --to otf2 -o otf2
-echo "$wheel"
+formats=$(try doctor --formats)
+for format in $formats; do try convert e --to "$format" -o "out.$format"; done
+try html e -o page.html
+echo "$wheel, tried:" $formats

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make wheels: a wheel for each Python that is found, in dist/, which installs on systems with this C library or a newer one and
-needs no compiler there. The libraries that Spartito uses are in it, with their licences, but MPI is not: a program brings its own.
-Each wheel is tried in a new virtual environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses
-versions."""
+"""make wheels: a wheel for each Python that is found, in dist/, which needs no compiler where it is installed. Built by root on
+x86-64 it installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one.
+The libraries that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a
+new virtual environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions."""
 
 import argparse
 import glob
@@ -20,9 +20,9 @@ BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # What a measured program has loaded already, or has not at all
 EXCLUDED = ("libmpi.so.*", "libmpich.so.*")
-# for --io, --memory-profile and --waits, the adapters of MPI, OTF2, the page of the viewer
+# for --io, --memory-profile and --waits, the adapters of MPI, compiled functions, compression, the page of the viewer
 EXPECTED = ("spartito_preload.so", "spartito_heap.so", "spartito_waits.so", "spartito_mpi_openmpi.so", "spartito_mpi_mpich.so",
-            "libopen-trace-format2-", "libdw-", "libzstd-", "static/app.js")
+            "libdw-", "libzstd-", "static/app.js")
 PROGRAM = """
 import threading
 def leaf(i): return i + 1
@@ -39,36 +39,74 @@ def run(*command, **keywords):
     return p.stdout
 
 
-def licences(before, tree, to):
-    """Copies the licences of a wheel's libraries to the directory `to`. before: the unpacked wheel without them; tree: with."""
+class Old:
+    """The sysroot with the older C library; directory is None without it."""
+
+    def __init__(self):
+        self.directory = None
+        if os.getuid() == 0:
+            p = subprocess.run([os.path.join(ROOT, "tools", "old_glibc.sh")], stdout=subprocess.PIPE, text=True)
+            if p.returncode not in (0, 77):
+                sys.exit("the sysroot with the older C library could not be made")
+            self.directory = os.path.dirname(p.stdout.strip()) if p.returncode == 0 else None
+        if not self.directory:
+            print("The wheels are for systems with this C library or a newer one", flush=True)
+
+    def environment(self):
+        """What pip and auditwheel need to build with it and to find its libraries."""
+        if not self.directory:
+            return ENVIRONMENT
+        libraries = os.path.join(self.directory, "usr/lib/x86_64-linux-gnu")
+        return {**ENVIRONMENT, "CC": os.path.join(self.directory, "cc"), "PKG_CONFIG_LIBDIR": os.path.join(libraries, "pkgconfig"),
+                "AUDITWHEEL_LD_LIBRARY_PATH": libraries + ":" + os.path.join(self.directory, "lib/x86_64-linux-gnu")}  # fmt: skip
+
+    def licence(self, name):
+        """The package of a library, a file name, and the path of its licence."""
+        with open(os.path.join(self.directory, "PACKAGES"), encoding="utf-8") as f:
+            package = next((line.split()[0] for line in f if line.rstrip().endswith("/" + name)), None)
+        if not package:
+            sys.exit(f"{name}: no package has it, so its licence is not known")
+        return package, os.path.join(self.directory, "usr/share/doc", package, "copyright")
+
+
+def licence_here(before):
+    """A function that gives the package of a library of this system, a file name, and the path of its licence. before: a directory
+    with the wheel as it was unpacked, without libraries."""
     loaded = set()
-    for path in glob.glob(f"{before}/spartito/**/*.so", recursive=True):
+    for path in glob.glob(f"{before}/*/spartito/**/*.so", recursive=True):
         loaded |= {os.path.realpath(library) for library in re.findall(r"=> (/\S+)", run("ldd", path))}
     places = {os.path.basename(path): path for path in loaded}
-    os.makedirs(to)
-    for name in os.listdir(os.path.join(tree, "spartito.libs")):
-        place = places[re.sub(r"-[0-9a-f]{8}(?=\.)", "", name)]  # auditwheel added a checksum to the name
+
+    def find(name):
+        place = places[name]
         # a package may name its files below /lib, which is a link to /usr/lib
         owner = subprocess.run(["dpkg", "-S", place, place.replace("/usr/", "/", 1)], capture_output=True, text=True).stdout
         package = owner.partition(":")[0]
         if not package:
             sys.exit(f"{place}: no package has it, so its licence is not known")
-        shutil.copy(f"/usr/share/doc/{package}/copyright", os.path.join(to, package + ".txt"))
+        return package, f"/usr/share/doc/{package}/copyright"
+
+    return find
 
 
-def build(python, work):
+def build(python, old, work):
     """A wheel in dist/ for an interpreter."""
     raw, repaired, before, inside = (os.path.join(work, name) for name in ("raw", "repaired", "before", "inside"))
-    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", raw, ROOT)
+    run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", raw, ROOT, env=old.environment())
     (wheel,) = glob.glob(raw + "/*.whl")
     exclude = [word for name in EXCLUDED for word in ("--exclude", name)]
-    run(os.path.join(BIN, "auditwheel"), "repair", *exclude, "-w", repaired, wheel, env=ENVIRONMENT)
+    run(os.path.join(BIN, "auditwheel"), "repair", *exclude, "-w", repaired, wheel, env=old.environment())
     (wheel_repaired,) = glob.glob(repaired + "/*.whl")
     run(sys.executable, "-m", "wheel", "unpack", "-d", before, wheel)
     run(sys.executable, "-m", "wheel", "unpack", "-d", inside, wheel_repaired)
     (tree,) = glob.glob(inside + "/*")
     (info,) = glob.glob(tree + "/*.dist-info")
-    licences(glob.glob(before + "/*")[0], tree, os.path.join(info, "licenses", "libraries"))
+    licences = os.path.join(info, "licenses", "libraries")
+    os.makedirs(licences)
+    find = old.licence if old.directory else licence_here(before)
+    for name in os.listdir(os.path.join(tree, "spartito.libs")):
+        package, text = find(re.sub(r"-[0-9a-f]{8}(?=\.)", "", name))  # auditwheel added a checksum to the name
+        shutil.copy(text, os.path.join(licences, package + ".txt"))
     dist = os.path.join(ROOT, "dist")
     os.makedirs(dist, exist_ok=True)
     run(sys.executable, "-m", "wheel", "pack", "-d", dist, tree)
@@ -110,10 +148,11 @@ def main():
     only = [v for v in parser.parse_args().only.split(",") if v]
     if not shutil.which("dpkg"):
         sys.exit("make wheels needs Debian or Ubuntu: the licences of the libraries in a wheel come from their packages")
+    old = Old()
     for version, python in pythons.find().items():
         if not only or version in only:
             with tempfile.TemporaryDirectory() as work:
-                wheel = build(python, work)
+                wheel = build(python, old, work)
                 formats = check(python, wheel, work)
             print(f"{os.path.relpath(wheel, ROOT)}: {os.path.getsize(wheel) / 1e6:.1f} MB, tried: {', '.join(formats)}", flush=True)
 

@@ -68,10 +68,12 @@ static void *calloc_counted_once(size_t n, size_t size)
 	return p;
 }
 
-/* Finds all functions at once. A thread that is already in here, while others wait for it, uses `early`. */
+/* Finds all functions at once. A thread that is already in here, while others wait for it, uses `early`: dlsym()
+ * allocates memory before glibc 2.34. It is declared as a function that never calls back into its caller, so that
+ * the compiler would leave out a flag that is not volatile. */
 __attribute__((constructor(101))) static void resolve(void)
 {
-	static __thread bool inside SP_TLS_MODEL;
+	static __thread volatile bool inside SP_TLS_MODEL;
 	if (inside || sp_heap_real.free)
 		return;
 	inside = true;

@@ -44,7 +44,7 @@ static int nothing(void)
 
 /* Finds all functions at once, before the program starts unless a wrapper is called earlier: dlsym() takes locks for
  * which a forked child or a handler must not wait. */
-static __thread bool inside SP_TLS_MODEL;
+static __thread volatile bool inside SP_TLS_MODEL; /* volatile: as in heap/malloc.c */
 __attribute__((constructor(101))) static void resolve(void)
 {
 	if (inside)

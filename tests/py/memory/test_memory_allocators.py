@@ -310,3 +310,32 @@ z = libc.reallocarray(None, 10, 1 << 62)  # too many
     assert m.numbers("strdup") == (1, 100, 1, 100)
     assert m.numbers("twice") == (1, 50, 1, 50)
     assert m.numbers("too many") == (0, 0, 0, 0)
+
+
+ALLOCATING = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+void *dlsym(void *handle, const char *name)
+{
+	static void *(*real)(void *, const char *), *library;
+	if (!real) {
+		real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+		library = dlopen("libc.so.6", RTLD_LAZY);
+	}
+	free(calloc(1, 32));
+	return real(handle == RTLD_NEXT ? library : handle, name);
+}
+"""
+
+
+@pytest.mark.parametrize("options", [["--memory-profile"], ["--memory-sample=1K"], ["--waits", "--io"]])
+def test_dlsym_that_allocates(spartito, tmp_path, options):
+    """Before glibc 2.34 it does: while the real allocators are searched, the wrapper calls itself."""
+    (tmp_path / "dlsym.c").write_text(ALLOCATING)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", "dlsym.so", "dlsym.c"], cwd=tmp_path, check=True)
+    (tmp_path / "program.py").write_text("print(len([bytes(5000) for _ in range(100)]))\n")
+    words = [*spartito, "run", "-q", *options, "-o", "x", "--", sys.executable, "program.py"]
+    environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "dlsym.so")}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "100\n", "")
