@@ -41,8 +41,8 @@ for i in range(1000): leaf(i)
 EOF
 # without a compiler or any other program
 try() { (cd "$work" && PATH='' "$work/venv/bin/python" -m spartito "$@"); }
-try run -q --trace --waits --io --memory-profile -o e -- "$work/venv/bin/python" program.py
+try run -q --trace --waits --io --memory-profile --lines=leaf -o e -- "$work/venv/bin/python" program.py
 formats=$(try doctor --formats)
-for format in $formats; do try convert e --to "$format" -o "out.$format"; done
-try html e -o page.html
+for format in $formats; do try convert e --to "$format" -o "out.$format" >/dev/null; done
+try html e -o page.html >/dev/null
 echo "$wheel, tried:" $formats
