@@ -135,6 +135,8 @@ def check(python, wheel, work):
     if "2,000" not in spartito("report", "flat", "e"):
         sys.exit(f"{wheel}: the calls of a program are not those that it made")
     formats = spartito("doctor", "--formats").split()
+    if "otf2" not in formats:
+        sys.exit(f"{wheel}: lacks OTF2; tools/system.sh build test installs what the build needs")
     for name in formats:
         spartito("convert", "e", "--to", name, "-o", f"out.{name}")
     spartito("finalize", "e")

@@ -38,9 +38,9 @@ enum sp_metric_kind {
 };
 /* Whether off-CPU time is known over time in all processes with a trace that measured it. */
 bool sp_off_cpu_in_trace(const struct sp_model *m);
-/* The metrics that count time off the processor: indices + 1, 0: the model does not have it. If no process measured
- * off-CPU time, `waiting` are those of samples: idle, and waiting for the GIL. */
 enum { SP_WAITING = 4 };
+/* The metrics that count time off the processor: indices + 1, 0: the model does not have it. If no process measured
+ * off-CPU time, `waiting` are those of samples: idle, waiting for the GIL or for an object's lock, and stopped. */
 struct sp_off_cpu_columns {
 	size_t waiting[SP_WAITING], preempted;
 	size_t running; /* the rest of the exclusive time; computed by the model, not recorded */

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from spartito.base.text import count, plural, size
+from spartito.experiments.waiting import SAMPLED
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ def split(info: dict[str, Any]) -> bool:
 
 def waited(info: dict[str, Any]) -> float:
     """The time in which the threads waited, in s: the sum of all call paths."""
-    sampled = ("sampled_idle", "sampled_gil", "sampled_object_lock", "sampled_stopped")
-    names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else sampled
+    names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else ("sampled_idle", *SAMPLED)
     return _total(info, names)
 
 

@@ -337,5 +337,5 @@ def test_dlsym_that_allocates(spartito, tmp_path, options):
     (tmp_path / "program.py").write_text("print(len([bytes(5000) for _ in range(100)]))\n")
     words = [*spartito, "run", "-q", *options, "-o", "x", "--", sys.executable, "program.py"]
     environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "dlsym.so")}
-    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "100\n", "")
