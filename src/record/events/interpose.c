@@ -176,20 +176,17 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 		return real_wait(condition, mutex, until);
 	struct sp_wait wait;
 	const bool waits = sp_waits_wanted && sp_wait_begin_gil(&wait, t);
-	uint64_t begin = sp_ticks();
+	const uint64_t begin = waits ? wait.begin : sp_ticks();
 	if (!waits) /* what the thread waited for before, such as a lock, is not a part of this wait */
 		sp_off_cpu_gap(t, begin, SP_RAW_EXTRA, 0);
-	int r = real_wait(condition, mutex, until);
-	uint64_t end = sp_ticks(), waited = sp_ticks_between(begin, end);
-	int error = errno;
-	if (waits)
-		sp_wait_end(&wait, r == 0);
-	errno = error;
-	if (recorded_self() != t)
-		return r; /* paused or ended meanwhile */
-	sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, sp_waits_wanted ? sp_ticks() : end);
-	struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
-	sp_node_add(t, n, (unsigned)column, sp_waits_ns(waited, end));
+	const int r = real_wait(condition, mutex, until), error = errno;
+	/* the metric gil_wait and the row of waits count the same time */
+	const uint64_t waited = waits && sp_wait_end(&wait, r == 0) ? wait.took : sp_ticks_between(begin, sp_ticks());
+	if (recorded_self() == t) { /* not paused or ended meanwhile */
+		sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, begin + waited);
+		struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
+		sp_node_add(t, n, (unsigned)column, sp_waits_ns(waited, begin + waited));
+	}
 	errno = error;
 	return r;
 }

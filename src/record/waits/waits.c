@@ -289,6 +289,7 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 		return false;
 	const uint64_t end = sp_ticks(), took = sp_ticks_between(w->begin, end);
 	const uint64_t own = pop(t->waits, w, took);
+	w->took = took;
 	struct sp_raw_wait *row = w->row;
 	if (row) {
 		row->count++;

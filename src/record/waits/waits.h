@@ -27,6 +27,7 @@ struct sp_wait {
 	struct sp_raw_object *object;
 	uint64_t node;    /* the node whose metrics count it */
 	uint64_t begin;   /* ticks */
+	uint64_t took;    /* ticks; set by sp_wait_end() */
 	uint32_t process; /* *sp_adapter_v1.process at its begin */
 };
 

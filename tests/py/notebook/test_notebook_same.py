@@ -7,13 +7,21 @@ from notebookcells import CELLS
 notebook = pytest.importorskip("notebook")
 from kernel_helpers import is_ours, start  # noqa: E402
 
-# Printed in one call: print() writes `end` separately, and an interrupt could occur between the two. Not flushed: when the kernel's
-# I/O thread has sent the text, the cell has continued.
-READY = r"print('ready\n', end='')"
-BUSY = f"{READY}\nwhile True:\n    pass"
-# Sleeps in steps: a signal just before a sleep does not end it, and ipykernel's loop handles a signal only when it wakes up.
-ASLEEP = f"import time\n{READY}\nwhile True:\n    time.sleep(1)"
-WAITING = f"import asyncio\n{READY}\nwhile True:\n    await asyncio.sleep(0.01)"
+# Another thread tells with a file that the cell is in its loop: an interrupt must not occur in a function such as print(), which
+# takes locks and sends messages. Sleeps in steps: a signal just before a sleep does not end it, and ipykernel's loop handles a
+# signal only when it wakes up.
+LOOP = """import asyncio, pathlib, threading, time
+looping = False
+def tell():
+    while not looping:
+        time.sleep(0.01)
+    pathlib.Path('looping').touch()
+threading.Thread(target=tell).start()
+print('before')
+looping = True
+while True:
+    """
+BUSY, ASLEEP, WAITING = LOOP + "pass", LOOP + "time.sleep(1)", LOOP + "await asyncio.sleep(0.01)"
 ASKING = "input('answer? ')"
 
 
@@ -50,7 +58,9 @@ def test_cells_in_order(kernels):
 
 
 def interrupted(kernel, code):
-    running = kernel.begin(code).until("ready")
+    looping = kernel.directory / "looping"
+    looping.unlink(missing_ok=True)
+    running = kernel.begin(code).until(looping.exists)
     kernel.interrupt()
     return running.end()
 
@@ -63,8 +73,8 @@ def test_interrupts(kernels, code):
     else:
         found = [interrupted(plain, "#\n" + code), interrupted(measured, f"{mark}\n{code}")]
     # The line of the interrupt may differ. An interrupt before input() waits has another message.
-    seen = [(cell.status, cell.error[: 1 if code == ASKING else None], cell.count, cell.text, "Cell In[" in cell.traceback)
-            for cell in found]
-    assert seen[0] == seen[1]
+    seen = [(cell.status, cell.error and cell.error[: 1 if code == ASKING else None], cell.count, cell.text,
+             "Cell In[" in cell.traceback) for cell in found]  # fmt: skip
+    assert seen[0] == seen[1], found
     assert found[1].error and len(list(filter(is_ours, found[1].outputs))) == 1, found[1]
     notebook.same(plain, measured, "'goes on'", mark, without=is_ours)
