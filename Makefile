@@ -12,7 +12,7 @@ demo: setup
 
 test:
 	tools/system.sh build test
-	tools/venv.sh $(PYTHON) $(VENV) test notebook lab launchers viewers guides
+	tools/venv.sh $(PYTHON) $(VENV) test notebook lab frameworks viewers guides
 	$(PY) tools/test.py $(if $(ONLY),--only $(ONLY)) $(if $(FULL),--full)
 
 bench:

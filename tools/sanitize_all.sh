@@ -23,7 +23,7 @@ name=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 mkdir -p "$build/interpreter"
 ${CC:-cc} -fsanitize=address -g -O1 "-DREPORTS=\"$reports/report\"" tests/sanitize/interpreter.c -rdynamic $flags \
 	-Wl,--no-as-needed -lstdc++ -o "$build/interpreter/$name"
-tools/venv.sh "$build/interpreter/$name" "$venv" test notebook lab launchers viewers guides
+tools/venv.sh "$build/interpreter/$name" "$venv" test notebook lab frameworks viewers guides
 PATH="$PWD/$venv/bin:$PATH"
 site=$(python -c 'import spartito, os; print(os.path.dirname(spartito.__file__))')
 

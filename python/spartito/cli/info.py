@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from spartito.base.text import Column, Output, as_argument, count, local_time, name, plural, seconds, size, standard_output
-from spartito.experiments import family, losses, processtime
+from spartito.experiments import contents, family, losses, processtime
 from spartito.experiments.cost import error_per_call, with_error
 from spartito.experiments.description import launcher
 from spartito.experiments.reading import load, one_experiment, shown
@@ -187,7 +187,7 @@ def _threads(out: Output, info: dict[str, Any]) -> None:
         Column("role", left=True),
         Column("id"),
         Column("time"),
-        Column("busy"),
+        Column("running" if contents.split(info) else "in functions"),
         Column("calls"),
     ]
     out.table(
@@ -199,7 +199,7 @@ def _threads(out: Output, info: dict[str, Any]) -> None:
                 name(loc["role"] or loc["runs"]) + (" (helper)" if loc["helper"] and loc["role"] != "main thread" else ""),
                 str(loc["tid"]),
                 seconds(loc["end"] - loc["begin"]),
-                seconds(loc["busy"]),
+                seconds(loc["running"]),
                 count(loc["visits"]),
             )
             for loc in info["locations"]

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processor time of whole processes, beside that of the recorded threads: the rest is in threads that Python did not start."""
+"""Processor time of whole processes, beside that of the recorded threads and functions: the rest is in threads that Python did not
+start, and in the start and end of the interpreters."""
 
 from __future__ import annotations
 
-from spartito.base.text import plural, seconds
+from spartito.base.text import percent, plural, seconds
+from spartito.experiments import contents
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
     from typing import Any
 
+NOTABLE = 0.1  # the least part of the processor time that is reported
+
 
 class Usage:
     """A process. cpu: user and system time of all its threads while it was measured, in s; recorded: that of the recorded threads;
-    native: threads at its end that were not recorded; cpus: processors on which it may run."""
+    functions: that of recorded functions, as far as it was measured; native: threads at its end that were not recorded; cpus:
+    processors on which it may run."""
 
     def __init__(self, info: dict[str, Any], process: int) -> None:
         p = info["processes"][process]
@@ -21,6 +26,7 @@ class Usage:
         self.index = process
         self.cpu = int(meta["cpu_time"]) * 1e-9
         self.recorded = float(sum(loc["cpu"] or 0.0 for loc in locations))
+        self.functions = min(self.cpu, float(sum(loc["running"] for loc in locations)))
         self.cpus = int(meta.get("cpus", 0))
         alive = sum(loc["end"] >= p["stop"] for loc in locations)
         self.native = max(0, int(meta.get("os_threads", 0)) - alive)
@@ -43,5 +49,19 @@ def text(info: dict[str, Any]) -> str:
         return ""
     missing = len(info["processes"]) - len(known)
     without = f"; {plural(missing, 'process')} did not record it" if missing else ""
-    recorded = seconds(sum(u.recorded for u in known))
-    return f"{seconds(sum(u.cpu for u in known))} of processor time, {recorded} of it in recorded threads{without}"
+    recorded = f"{seconds(sum(u.recorded for u in known))} of it in recorded threads"
+    if contents.split(info):
+        recorded += f", {seconds(sum(u.functions for u in known))} in recorded functions"
+    return f"{seconds(sum(u.cpu for u in known))} of processor time, {recorded}{without}"
+
+
+def outside_functions(info: dict[str, Any]) -> str:
+    """For the end of a run: the processor time that is in no row of the tables; empty: it is short, or unknown."""
+    known = usages(info) if contents.split(info) else []
+    total, native = sum(u.cpu for u in known), sum(u.outside for u in known)
+    outside = total - sum(u.functions for u in known)
+    if outside <= NOTABLE * total:
+        return ""
+    parts = (("the start and end of the interpreter", outside - native), ("threads that Python did not start", native))
+    where = ", ".join(f"{seconds(time)} in {what}" for what, time in parts if time >= 0.1 * outside)
+    return f"outside of functions: {percent(outside, total)} % of the {seconds(total)} of processor time, {where}"

@@ -14,8 +14,8 @@ import spartito
 from commandline import run
 from conftest import ROOT
 from spartito._analyse import Model
+from spartito.base.text import percent, size
 from spartito.base.text import seconds as seconds_text
-from spartito.base.text import size
 from spartito.experiments import processtime
 from spartito.notebook.result import Result
 from spartito.report.findings import thresholds, topics
@@ -413,8 +413,10 @@ def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
     (tmp_path / "native.py").write_text(NATIVE)
     subprocess.run(["cc", "-shared", "-fPIC", "-pthread", "-o", "library.so", "library.c"], cwd=tmp_path, check=True)
     for name, seconds in ("busy", "1"), ("idle", "0"):
-        done = run(spartito, "run", "-q", "-o", name, "native.py", seconds, cwd=tmp_path)
+        done = run(spartito, "run", "-o", name, "native.py", seconds, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+        if name == "busy":
+            summary = done.stderr
     (many,) = found("busy", model=Model(str(tmp_path / "busy")))["oversubscription"]
     assert many.title == "1 process with compiled libraries computed in 2 threads on 1 processor"
     # on a busy machine it loses the processor for so long that some of it counts as waiting
@@ -424,7 +426,11 @@ def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
     (cpu,) = [line for line in info.splitlines() if line.startswith("processor")]
     (usage,) = processtime.usages(Model(str(tmp_path / "busy")).info())
     assert usage.outside > 0.9 and usage.recorded > 0.8
-    assert cpu.endswith(f"{seconds_text(usage.recorded)} of it in recorded threads")
+    inside = f"{seconds_text(usage.recorded)} of it in recorded threads, {seconds_text(usage.functions)} in recorded functions"
+    assert cpu.endswith(inside)
+    outside = f"outside of functions: {percent(usage.cpu - usage.functions, usage.cpu)} % of the {seconds_text(usage.cpu)} of "
+    (line,) = [line for line in summary.splitlines() if line.startswith("outside of functions")]
+    assert line.startswith(outside) and line.endswith(f"{seconds_text(usage.outside)} in threads that Python did not start")
 
 
 def test_children_one_at_a_time(found):

@@ -14,7 +14,7 @@ import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualT
 import { useHighlighted } from "../state/highlighted";
 import { range } from "../state/store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
-import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
+import { chosenMetric, runningMetric, scaleOf, timed, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
@@ -36,7 +36,10 @@ function shareColumn(id: string, hint: string, values: Float64Array, total: numb
   return { id, title: "%", hint, width: "54px", cell: (row) => percent(total ? values[row]! / total : 0).replace(" %", "") };
 }
 
-function metricColumns(flat: Flat, metrics: readonly Metric[], keys: Keys): Column[] {
+const exclusiveOf = (metric: Metric): string => `${metric.name}:excl`;
+
+/** first: the metric by which the table is sorted at first; its exclusive values have bars. */
+function metricColumns(flat: Flat, metrics: readonly Metric[], first: Metric | undefined, keys: Keys): Column[] {
   return flat.metrics.flatMap(({ name, incl, excl }) => {
     const metric = metrics.find((one) => one.name === name);
     if (!metric) return [];
@@ -46,7 +49,9 @@ function metricColumns(flat: Flat, metrics: readonly Metric[], keys: Keys): Colu
       keys[id] = values;
       return { id, title, unit: unit.name, hint: metric.what, width: "minmax(110px, max-content)", cell: (row) => weight.cell(values[row]! * scaleOf(metric), unit) };
     };
-    return [side(`${name}:excl`, weight.self, excl), side(`${name}:incl`, weight.total, incl)];
+    const own = side(exclusiveOf(metric), weight.self, excl);
+    const most = largest(excl);
+    return [metric === first ? { ...own, bar: (row: number): number => (most ? excl[row]! / most : 0) } : own, side(`${name}:incl`, weight.total, incl)];
   });
 }
 
@@ -78,8 +83,16 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   ];
 }
 
-/** shows: the recorded numbers. */
-function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: { times: boolean; calls: boolean }, longest: number, dark: boolean): Made {
+/** first: the metric by which the table is sorted at first, if not time. shows: the recorded numbers. */
+function make(
+  flat: Flat,
+  regions: Regions,
+  metrics: readonly Metric[],
+  first: Metric | undefined,
+  shows: { times: boolean; calls: boolean },
+  longest: number,
+  dark: boolean,
+): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
   const { visits, incl, excl, mean, min, max, std } = flat;
@@ -110,6 +123,8 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
     timeColumn("max", "max", "Longest call", max, each),
     timeColumn("std", "std", "Standard deviation of the time of a call", std, each),
   ];
+  const measured = metricColumns(flat, metrics, first, keys);
+  const before = measured.filter(({ id }) => first && id === exclusiveOf(first));
   const columns: Column[] = [
     {
       id: "name",
@@ -124,9 +139,10 @@ function make(flat: Flat, regions: Regions, metrics: readonly Metric[], shows: {
       ),
       full: (row) => `${name(row)}\n${place(row)}`,
     },
+    ...before,
     ...(shows.times ? timely : []),
     ...(shows.calls ? called : []),
-    ...metricColumns(flat, metrics, keys),
+    ...measured.filter((column) => !before.includes(column)),
     { id: "place", title: "Defined at", width: "minmax(150px, 1fr)", left: true, cell: (row) => shortPlace(place(row)), full: place },
   ];
   return { columns, keys };
@@ -162,9 +178,16 @@ function Table() {
   const regions = useRegions().data;
   const flat = answer.data;
   const rows = useRows(flat, regions);
-  const [sorting, setSorting] = useState<Sorting>({ id: timed(facts) ? "excl" : `${chosenMetric(facts, selection)?.name}:excl`, down: true });
-  const made = useMemo(() => flat && regions && make(flat, regions, facts.metrics, { times: timed(facts), calls: facts.visits > 0 }, longestName(flat, regions), dark), [flat, regions, dark]);
-  const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id] ?? made.keys["excl"]!, sorting.down), [rows, made, sorting]);
+  // running time; time if it is not known; a metric if nothing has times
+  const first = runningMetric(facts, selection) ?? (timed(facts) ? undefined : chosenMetric(facts, selection));
+  const [chosen, choose] = useState<Sorting>();
+  const made = useMemo(
+    () => flat && regions && make(flat, regions, facts.metrics, first, { times: timed(facts), calls: facts.visits > 0 }, longestName(flat, regions), dark),
+    [flat, regions, first, dark],
+  );
+  const usual = first ? exclusiveOf(first) : "excl";
+  const sorting = made && chosen && chosen.id in made.keys ? chosen : { id: made && usual in made.keys ? usual : "excl", down: true };
+  const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id]!, sorting.down), [rows, made, sorting.id, sorting.down]);
   const selected = useMemo(() => (flat && selection.region !== undefined ? flat.region.indexOf(selection.region) : -1), [flat, selection.region]);
   useReport(() => ({
     ready: Boolean(order) || answer.problem !== undefined,
@@ -192,7 +215,7 @@ function Table() {
           order={order}
           columns={made.columns}
           sorting={sorting}
-          onSort={(id) => setSorting((before) => ({ id, down: before.id === id ? !before.down : id !== "name" && id !== "place" }))}
+          onSort={(id) => choose({ id, down: sorting.id === id ? !sorting.down : id !== "name" && id !== "place" })}
           selected={selected < 0 ? undefined : selected}
           onSelect={(row) => store.select({ region: flat.region[row]! }, "replace")}
           onOpen={(row) => store.select({ region: flat.region[row]!, view: "callers" })}
