@@ -122,7 +122,8 @@ def _light(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts without times of threads and processes if there are more than FULL_DETAIL: the tables only need their names."""
     light = dict(facts)
     if len(facts["locations"]) > FULL_DETAIL:
-        light["locations"] = [{**at, "begin": 0, "end": 0, "mpi": 0, "busy": int(at["busy"] > 0)} for at in facts["locations"]]
+        none = {"begin": 0, "end": 0, "running": 0, "mpi": 0}
+        light["locations"] = [{**at, **none, "busy": int(at["busy"] > 0)} for at in facts["locations"]]
     if len(facts["processes"]) > FULL_DETAIL:
         light["processes"] = [{**p, "begin": 0, "end": 0, "command": ""} for p in facts["processes"]]
     return light

@@ -143,10 +143,10 @@ class Results:
 
         Keys: command (list of words), begin (datetime in UTC), duration (s, first event to last), python and spartito (versions),
         hosts (list), processes, threads, ranks (how many), recorded (list of the following: calls, samples, trace, lines, memory,
-        waits, io, tasks, mpi, counters), metrics ({name: description}), busy_time (s in regions, all threads together),
-        measuring_cost (s that measuring calls took, all threads together), measuring_error (its uncertainty in s; None: unknown),
-        compensated (whether the cost is subtracted), complete (False: something is damaged or was lost, see warnings), running
-        (whether a process still ran).
+        waits, io, tasks, mpi, counters), metrics ({name: description}), inclusive_time (s in regions, all threads together),
+        running_time (s of it on a processor, as far as known), measuring_cost (s that measuring calls took, all threads together),
+        measuring_error (its uncertainty in s; None: unknown), compensated (whether the cost is subtracted), complete (False:
+        something is damaged or was lost, see warnings), running (whether a process still ran).
 
         >>> spartito.load("run-1").info["recorded"]
         ['calls', 'lines', 'memory', 'waits']
@@ -323,8 +323,8 @@ class Results:
         """A row for each location: a thread of a process. The number of a row is the location of other tables.
 
         Columns: process, rank (missing without MPI), pid, host, name, role, runs (the outermost function of the thread), helper,
-        thread_id, creator (location), begin, end (s since the begin of the experiment), busy_time (s in regions), mpi_time (s of it
-        in MPI), visits, resumptions, lost_events.
+        thread_id, creator (location), begin, end (s since the begin of the experiment), inclusive_time (s in regions), running_time
+        (s of it on a processor, as far as known), mpi_time (s of it in MPI), visits, resumptions, lost_events.
         ImportError: pandas is not installed.
 
         >>> spartito.load("run-1").locations().name.tolist()

@@ -64,6 +64,7 @@ def _locations(info: dict[str, Any]) -> list[dict[str, Any]]:
             "begin": loc["begin"],
             "end": loc["end"],
             "busy": loc["busy"],
+            "running": loc["running"],
             "mpi": loc["mpi"],
             **({"role": role} if role != name else {}),
             **({"helper": True} if loc["helper"] else {}),

@@ -207,9 +207,9 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         'exited', 'exec', 'running'), command, role (title of the group of processes with equal roles), helper (no work of the
         program ran in it).
     Location
-        A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), mpi (the part of busy in functions of MPI
-        themselves (s)), role (optional; title of the group of threads with equal roles; absent: its name), helper (optional; no
-        work of the program ran in it).
+        A thread. process (index), name, begin (s), end (s), busy (time in functions (s)), running (the part of busy on a processor,
+        as far as known (s)), mpi (the part of busy in functions of MPI themselves (s)), role (optional; title of the group of
+        threads with equal roles; absent: its name), helper (optional; no work of the program ran in it).
     Metric
         Counted beside the time, in 10**exponent unit. name, unit, exponent, what, exclusive (counted by the function itself, at
         times that are not in the trace; the others are read at each enter and leave), level (a height that was reached, not a

@@ -285,20 +285,20 @@ class Packing:
             )
 
     def _selections(self) -> Iterable[tuple[str, int, float]]:
-        """(parameter, index, busy) of each process and thread that can be selected; empty if there is only one."""
+        """(parameter, index, running time) of each process and thread that can be selected; empty if there is only one."""
         locations = self.facts["locations"]
         if len(locations) < 2:
             return
         by_process: dict[int, float] = {}
         for loc in locations:
-            by_process[loc["process"]] = by_process.get(loc["process"], 0.0) + loc["busy"]
+            by_process[loc["process"]] = by_process.get(loc["process"], 0.0) + loc["running"]
         if len(by_process) > 1:
-            yield from (("process", i, busy) for i, busy in by_process.items())
+            yield from (("process", i, time) for i, time in by_process.items())
         if len(locations) > len(by_process) or len(by_process) == 1:
-            yield from (("location", i, loc["busy"]) for i, loc in enumerate(locations))
+            yield from (("location", i, loc["running"]) for i, loc in enumerate(locations))
 
     def selections(self) -> None:
-        """Adds call trees and flat profiles of single processes and threads, busiest first."""
+        """Adds call trees and flat profiles of single processes and threads, the longest running time first."""
         wanted = sorted(self._selections(), key=lambda s: (-s[2], s[0], s[1]))
         missed = cut = missing_lines = 0
         for n, (name, index, _) in enumerate(wanted):
@@ -408,8 +408,8 @@ class Packing:
         self.tasks = 0
         if self.facts["has"]["tasks"] and self.facts["has"]["trace"]:
             self.tasks = min(TASKS, payload.unpack(self.experiment.get("steps", {"rows": "0-0"}))[0]["tasks"])
-        busy = [loc["busy"] for loc in self.facts["locations"]]
-        locations = sorted(range(len(busy)), key=lambda i: (-busy[i], i))[:LOCATIONS]
+        running = [loc["running"] for loc in self.facts["locations"]]
+        locations = sorted(range(len(running)), key=lambda i: (-running[i], i))[:LOCATIONS]
         held = missed = 0
         while held < LEVELS and not missed:
             tiles = list(self._level(held, locations))
@@ -423,8 +423,8 @@ class Packing:
             self.pruned.append(f"The timeline is not whole in this file: {plural(missed, 'part')} had no room; {self.whole}.")
         elif held < LEVELS:
             self.pruned.append(f"The timeline is here in {count(TILE << (held - 1))} columns; {self.whole}.")
-        if len(busy) > len(locations):
-            self.pruned.append(f"The calls of the {count(len(locations))} busiest threads are here one by one; {self.whole}.")
+        if len(running) > len(locations):
+            self.pruned.append(f"The calls of the {count(len(locations))} threads that ran most are here one by one; {self.whole}.")
 
     def finish(self) -> list[Block]:
         """All blocks. The first has the facts with the notes about omitted data."""

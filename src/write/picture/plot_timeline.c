@@ -297,14 +297,14 @@ static int draw(struct timeline *t)
 
 /* ---- choice of threads ---- */
 
-struct busy {
-	double ns;
+struct choice {
+	double ns; /* running time */
 	uint32_t location;
 };
 
-static int by_busy(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-	const struct busy *p = a, *q = b;
+	const struct choice *p = a, *q = b;
 
 	if (p->ns != q->ns)
 		return p->ns > q->ns ? -1 : 1;
@@ -318,12 +318,12 @@ static int by_location(const void *a, const void *b)
 	return *p < *q ? -1 : *p > *q;
 }
 
-/* Chooses the busiest threads, in their original order. */
+/* Chooses the threads that ran longest, in their original order. */
 static int choose(struct timeline *t, size_t limit)
 {
 	const struct sp_model *m = t->p->m;
 	const struct sp_picture *of = &t->p->o->of;
-	struct busy *all = malloc((m->n_locations + 1) * sizeof(*all));
+	struct choice *all = malloc((m->n_locations + 1) * sizeof(*all));
 	size_t n = 0;
 
 	t->rows = malloc((m->n_locations + 1) * sizeof(*t->rows));
@@ -334,8 +334,8 @@ static int choose(struct timeline *t, size_t limit)
 	for (uint32_t l = 0; l < m->n_locations; l++)
 		if ((of->process == SP_NONE || m->locations[l].process == of->process) &&
 		    (of->location == SP_NONE || of->location == l))
-			all[n++] = (struct busy){m->locations[l].busy, l};
-	qsort(all, n, sizeof(*all), by_busy);
+			all[n++] = (struct choice){m->locations[l].busy - m->locations[l].off_cpu, l};
+	qsort(all, n, sizeof(*all), by_time);
 	t->n_rows = n < limit ? n : limit;
 	t->hidden = n - t->n_rows;
 	/* the whole run, as in the viewer's timeline, so that times are the same in both */

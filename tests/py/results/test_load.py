@@ -111,7 +111,7 @@ def test_regions(results, directory):
     assert list(table.kind[step]) == ["user"]
     units = table.attrs["units"]
     assert (units["exclusive_time"], units["visits"], units["inclusive_wait_time"]) == ("s", "visits", "s")
-    assert table.exclusive_time.sum() == pytest.approx(results.info["busy_time"])
+    assert table.exclusive_time.sum() == pytest.approx(results.info["inclusive_time"])
     assert list(table.exclusive_time) == sorted(table.exclusive_time, reverse=True)
 
 
@@ -194,9 +194,9 @@ def test_info(results, directory):
     assert results.warnings == [] and "measuring calls" in results.notes[0]
     assert results.directory == str(directory) and "1 process, 2 threads" in repr(results)
     without = spartito.load(directory, compensate=True)
-    taken = info["busy_time"] - without.info["busy_time"]
+    taken = info["inclusive_time"] - without.info["inclusive_time"]
     assert 0 < taken <= info["measuring_cost"] * 1.001 and without.info["compensated"]
-    assert without.regions().exclusive_time.sum() == pytest.approx(without.info["busy_time"])
+    assert without.regions().exclusive_time.sum() == pytest.approx(without.info["inclusive_time"])
 
 
 def test_ranks(ranks):
@@ -221,7 +221,7 @@ def test_samples_are_call_paths(tmp_path):
     paths = results.call_paths()
     assert "__main__:work" in set(paths.region)
     assert paths.visits.isna().all() and paths.mean_time.isna().all()  # the number of calls is unknown
-    assert paths.exclusive_time.sum() == pytest.approx(results.info["busy_time"])
+    assert paths.exclusive_time.sum() == pytest.approx(results.info["inclusive_time"])
     assert paths.exclusive_samples.sum() == sum(m["total"] for m in results.model.info()["metrics"] if m["name"] == "samples")
     assert "times are those of samples" in results.notes[0]
     assert results.lines().hits.isna().all() and results.locations().visits.isna().all()

@@ -106,7 +106,7 @@ def test_an_open_row_is_its_call_stack(viewer, recorded):
 
 def test_the_flame_shows_one_thread_in_time_order(viewer, recorded):
     model = Model(str(recorded))
-    busiest = max(range(2), key=lambda i: model.info()["locations"][i]["busy"])
+    busiest = max(range(2), key=lambda i: model.info()["locations"][i]["running"])
     assert {b["location"] for b in viewer.open("view=flame")["blocks"]} == {busiest}
     view = viewer.open("view=flame&location=1")
     assert {b["location"] for b in view["blocks"]} == {1}

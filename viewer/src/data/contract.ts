@@ -756,6 +756,8 @@ export interface Location {
   end: number;
   /** time in functions (s) */
   busy: number;
+  /** the part of busy on a processor, as far as known (s) */
+  running: number;
   /** the part of busy in functions of MPI themselves (s) */
   mpi: number;
   /** title of the group of threads with equal roles; absent: its name */

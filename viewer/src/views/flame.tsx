@@ -14,7 +14,7 @@ function Flame() {
   const store = useStore();
   const facts = useFacts();
   const { location } = useSelection();
-  const busiest = facts.locations.reduce((best, l, i) => (l.busy > facts.locations[best]!.busy ? i : best), 0);
+  const busiest = facts.locations.reduce((best, l, i) => (l.running > facts.locations[best]!.running ? i : best), 0);
   const shown = location !== undefined && facts.locations[location] ? location : busiest;
   const listed = facts.locations.map((_, i) => i).slice(0, LISTED);
   if (!listed.includes(shown)) listed.push(shown);
@@ -27,7 +27,7 @@ function Flame() {
             value={String(shown)}
             options={listed.map((i) => ({
               value: String(i),
-              title: `${locationLabel(facts, i)} (${percent(facts.locations[i]!.busy / Math.max(facts.duration, 1e-9))} of the run in functions)`,
+              title: `${locationLabel(facts, i)} (ran for ${percent(facts.locations[i]!.running / Math.max(facts.duration, 1e-9))} of the run)`,
             }))}
             onChange={(value) => store.select({ location: Number(value) })}
           />
