@@ -255,7 +255,7 @@ static PyObject *end(struct call *c, PyObject *r)
 
 /* ---- one function for each row and calling convention ---- */
 
-#define REAL(i, type) ((type)(void (*)(void))methods[i].real)
+#define REAL(i, type) ((type)(void (*)(void))sp_method_real(&methods[i]))
 
 typedef PyObject *plain(PyObject *, PyObject *);
 typedef PyObject *keywords(PyObject *, PyObject *, PyObject *);
@@ -418,12 +418,12 @@ static PyObject *on_executed(PyObject *module, PyObject *r)
 
 static PyObject *exec_dynamic(PyObject *self, PyObject *module)
 {
-	return on_executed(module, executes[0].real(self, module));
+	return on_executed(module, sp_method_real(&executes[0])(self, module));
 }
 
 static PyObject *exec_builtin(PyObject *self, PyObject *module)
 {
-	return on_executed(module, executes[1].real(self, module));
+	return on_executed(module, sp_method_real(&executes[1])(self, module));
 }
 
 void sp_waits_calls_start(void)

@@ -160,7 +160,7 @@ static const int flags_of[METHODS] = {
 /* Calls the interpreter's own function. */
 SP_WAITS_TOGETHER static PyObject *original(int which, PyObject *self, const struct sp_arguments *a)
 {
-	return sp_arguments_call(methods[which].real, flags_of[which], self, a);
+	return sp_arguments_call(sp_method_real(&methods[which]), flags_of[which], self, a);
 }
 
 /* ---- waiting for a lock ---- */
@@ -363,7 +363,7 @@ ENTER(on_lock_enter, lock, LOCK_ENTER)
 	{                                                                                                              \
 		if (SP_LIKELY(sp_waits_at_home()))                                                                     \
 			sp_known_released(self);                                                                       \
-		return methods[which].real(self, args);                                                                \
+		return sp_method_real(&methods[which])(self, args);                                                    \
 	}
 RELEASE(on_lock_release, LOCK_RELEASE)
 RELEASE(on_lock_release_lock, LOCK_RELEASE_LOCK)
@@ -412,7 +412,7 @@ static void rlock_released(PyObject *self)
 static PyObject *on_rlock_release(PyObject *self, PyObject *none)
 {
 	rlock_released(self);
-	return methods[RLOCK_RELEASE].real(self, none);
+	return sp_method_real(&methods[RLOCK_RELEASE])(self, none);
 }
 
 static PyObject *on_rlock_exit(EXIT_PARAMETERS)
@@ -442,14 +442,14 @@ static PyObject *on_rlock_restore(PyObject *self, PyObject *state)
 
 static PyObject *on_allocate_lock(PyObject *self, PyObject *args)
 {
-	PyObject *o = methods[ALLOCATE_LOCK].real(self, args);
+	PyObject *o = sp_method_real(&methods[ALLOCATE_LOCK])(self, args);
 	sp_known_made(o);
 	return o;
 }
 
 static PyObject *on_allocate(PyObject *self, PyObject *args)
 {
-	PyObject *o = methods[ALLOCATE].real(self, args);
+	PyObject *o = sp_method_real(&methods[ALLOCATE])(self, args);
 	sp_known_made(o);
 	return o;
 }

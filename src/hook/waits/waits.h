@@ -50,6 +50,15 @@ struct sp_method {
 	PyMethodDef *def; /* NULL: it was given back, or never replaced */
 	PyCFunction ours, real;
 };
+/* The function that was replaced, for the one that replaces it. Without the GIL another thread may have replaced it
+ * just now: the fence orders the interpreter's load of the definition before that of `real`. */
+static inline PyCFunction sp_method_real(const struct sp_method *m)
+{
+#ifdef Py_GIL_DISABLED
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+	return m->real;
+}
 /* Returns the definition of a type's method or a module's function; NULL if there is no C function of this name. */
 PyMethodDef *sp_method_of(PyObject *module_or_type, const char *name);
 /* Replace the function of a definition, and put the original back. */

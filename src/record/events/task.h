@@ -38,7 +38,8 @@ struct sp_task {
 };
 
 /* Returns the task with this key; NULL if it is unknown. All functions except sp_mark_… are only for the calling
- * thread and need the GIL. */
+ * thread and need the GIL. Without one, only the thread that runs a coroutine uses the data of its task, which is freed
+ * when the coroutine has ended. */
 struct sp_task *sp_task_find(uint64_t key);
 /* The thread makes a task for this coroutine. */
 void sp_task_created(struct sp_thread *t, uint64_t key);
