@@ -11,7 +11,7 @@ TYPE_CHECKING = False  # importing typing would add milliseconds to the summary 
 if TYPE_CHECKING:
     from typing import Any
 
-NOTABLE = 0.1  # the least part of the processor time that is reported
+NOTABLE, LEAST = 0.1, 0.1  # the least part of the processor time, and the least time in s, that the summary reports
 
 
 class Usage:
@@ -60,8 +60,8 @@ def outside_functions(info: dict[str, Any]) -> str:
     known = usages(info) if contents.split(info) else []
     total, native = sum(u.cpu for u in known), sum(u.outside for u in known)
     outside = total - sum(u.functions for u in known)
-    if outside <= NOTABLE * total:
+    if outside < max(NOTABLE * total, LEAST):
         return ""
-    parts = (("the start and end of the interpreter", outside - native), ("threads that Python did not start", native))
+    parts = (("the start and end of the interpreter", outside - native), ("threads of compiled libraries", native))
     where = ", ".join(f"{seconds(time)} in {what}" for what, time in parts if time >= 0.1 * outside)
     return f"outside of functions: {percent(outside, total)} % of the {seconds(total)} of processor time, {where}"

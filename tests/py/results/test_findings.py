@@ -430,7 +430,7 @@ def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
     assert cpu.endswith(inside)
     outside = f"outside of functions: {percent(usage.cpu - usage.functions, usage.cpu)} % of the {seconds_text(usage.cpu)} of "
     (line,) = [line for line in summary.splitlines() if line.startswith("outside of functions")]
-    assert line.startswith(outside) and line.endswith(f"{seconds_text(usage.outside)} in threads that Python did not start")
+    assert line.startswith(outside) and line.endswith(f"{seconds_text(usage.outside)} in threads of compiled libraries")
 
 
 def test_children_one_at_a_time(found):
