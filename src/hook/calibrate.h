@@ -7,6 +7,8 @@
 
 struct sp_hook;
 
+#define SP_CALIBRATION "(calibration)" /* the module of its code, which no filter leaves out */
+
 /* Measures the cost of an event and stores it in the header: first without the hook h, which is not installed yet,
  * then with it, and if no other thread runs, in turns. The stack of the thread t must be empty; everything it recorded
  * is discarded. A process that measures again with the same hook and trace setting reuses the earlier result. */

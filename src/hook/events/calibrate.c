@@ -113,7 +113,7 @@ static struct round run(struct sp_thread *t)
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	PyObject *globals = PyDict_New(), *range = NULL, *name = PyUnicode_FromString("(calibration)");
+	PyObject *globals = PyDict_New(), *range = NULL, *name = PyUnicode_FromString(SP_CALIBRATION);
 	if (globals && name)
 		range = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS);
 	if (range && !PyDict_SetItemString(globals, "R", range) && !PyDict_SetItemString(globals, "__name__", name) &&

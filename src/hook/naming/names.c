@@ -5,6 +5,7 @@
  * ignore overridden methods, and attributes of instances are never read. */
 #include "hook/naming/names.h"
 
+#include "hook/calibrate.h"
 #include "hook/lines/lines.h"
 #include "hook/naming.h"
 #include "hook/naming/label.h"
@@ -380,7 +381,7 @@ static uint32_t define_code(const char *module, const struct name *name, const c
 /* Returns the id, SP_REGION_LEFT_OUT or SP_REGION_HIDES; 0 if there is no space. */
 static uint32_t region_of_code(const char *module, const struct name *name, const char *file, PyCodeObject *code)
 {
-	if (sp_filter_wants(sp_process.filter, module, name->p, file))
+	if (!strcmp(module, SP_CALIBRATION) || sp_filter_wants(sp_process.filter, module, name->p, file))
 		return define_code(module, name, file, code);
 	return sp_filter_hides(sp_process.filter, module, name->p, file) ? SP_REGION_HIDES : SP_REGION_LEFT_OUT;
 }

@@ -80,9 +80,11 @@ def runs(pid):
 
 
 class Mpi:
-    """One MPI library: its mpiexec, and the build of mpi4py for it."""
+    """One MPI library: its mpiexec, and the build of mpi4py for it. Skips the test if it is not installed."""
 
     def __init__(self, kind, path):
+        if not shutil.which(f"mpiexec.{kind}"):
+            pytest.skip(f"mpiexec.{kind} is not installed")
         self.kind = kind
         self.path = path
         self.version = version(kind)
@@ -239,7 +241,5 @@ class Rank:
 
 @pytest.fixture(params=KINDS)
 def mpi(request, tmp_path):
-    if not shutil.which(f"mpiexec.{request.param}"):
-        pytest.skip(f"mpiexec.{request.param} is not installed")
     pytest.importorskip("mpi4py")
     return Mpi(request.param, tmp_path)

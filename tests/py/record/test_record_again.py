@@ -57,6 +57,15 @@ def test_what_an_event_costs_is_found_once(tmp_path, monkeypatch):
     assert 3 in [len({costs["b"], costs[f"traced{n}"], costs[f"c{n}"]}) for n in range(3)], costs
 
 
+@pytest.mark.parametrize("filters", [{"only_mine": "1"}, {"filter": "-*"}], ids=["only-mine", "filter"])
+def test_filters_do_not_change_what_an_event_costs(tmp_path, monkeypatch, filters):
+    """The calibration's loop is recorded even if the filters leave out such code."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/none")
+    run(tmp_path, f"start('run', **{filters})\nmeasure.stop()\n")
+    process = Model(str(tmp_path / "run")).info()["processes"][0]
+    assert process["cost_in"] + process["cost_out"] > 1e-9
+
+
 def test_what_a_function_was_long_ago_is_forgotten(tmp_path):
     """The cached state of a function, in a word of its code object, contains the generation number of the recorder's settings.
     After 65,536 changes of settings the number repeats: state from an earlier measurement must not be used again."""
