@@ -165,7 +165,9 @@ add_mpi() {
 	ready=$(cat "$dir/.mpi" 2>/dev/null || true)
 	[ "$ready" != "$mpi" ] || return 0
 	echo "$1: installing $mpi"
-	inside "apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $mpi" \
+	# a mirror may have a state of the suite that is older than its lists are said to be valid
+	inside "apt-get -qq -o Acquire::Check-Valid-Until=false update &&
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $mpi" \
 		>>"$cache/$1.log" 2>&1 || { tail -n 20 "$cache/$1.log" >&2; return 1; }
 	printf '%s' "$mpi" >"$dir/.mpi"
 }
