@@ -12,6 +12,9 @@
 
 /* Call it when a measurement begins. errno changes. */
 void sp_usage_begin(void);
+/* The time from a pause to the resume does not count. */
+void sp_usage_pause(void);
+void sp_usage_resume(void);
 /* Defines them at the end of a measurement; what the system does not tell is left out. errno changes. */
 void sp_usage_end(void);
 

@@ -56,12 +56,14 @@ def text(info: dict[str, Any]) -> str:
 
 
 def outside_functions(info: dict[str, Any]) -> str:
-    """For the end of a run: the processor time that is in no row of the tables; empty: it is short, or unknown."""
+    """For the end of a run: the processor time that is in no row of the tables; empty: it is short, or not known of all
+    processes."""
     known = usages(info) if contents.split(info) else []
-    total, native = sum(u.cpu for u in known), sum(u.outside for u in known)
-    outside = total - sum(u.functions for u in known)
-    if outside < max(NOTABLE * total, LEAST):
+    total, outside = sum(u.cpu for u in known), sum(u.cpu - u.functions for u in known)
+    unknown = len(known) < len(info["processes"]) or any(loc["cpu"] is None for loc in info["locations"])
+    if unknown or outside < max(NOTABLE * total, LEAST):
         return ""
-    parts = (("the start and end of the interpreter", outside - native), ("threads of compiled libraries", native))
-    where = ", ".join(f"{seconds(time)} in {what}" for what, time in parts if time >= 0.1 * outside)
+    native = sum(min(u.outside, u.cpu - u.functions) for u in known)
+    parts = (("before and after all functions", outside - native), ("in threads that were not recorded", native))
+    where = ", ".join(f"{seconds(time)} {what}" for what, time in parts if time >= 0.1 * outside)
     return f"outside of functions: {percent(outside, total)} % of the {seconds(total)} of processor time, {where}"

@@ -472,7 +472,7 @@ void sp_method_take(struct sp_method *m, PyMethodDef *def, PyCFunction ours)
 		return;
 	m->def = def;
 	m->ours = ours;
-	m->real = def->ml_meth;
+	__atomic_store_n(&m->real, def->ml_meth, __ATOMIC_RELAXED);
 	__atomic_store_n(&def->ml_meth, ours, __ATOMIC_RELEASE);
 }
 

@@ -57,7 +57,7 @@ static inline PyCFunction sp_method_real(const struct sp_method *m)
 #ifdef Py_GIL_DISABLED
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
-	return m->real;
+	return __atomic_load_n(&m->real, __ATOMIC_RELAXED);
 }
 /* Returns the definition of a type's method or a module's function; NULL if there is no C function of this name. */
 PyMethodDef *sp_method_of(PyObject *module_or_type, const char *name);

@@ -13,6 +13,7 @@
 #include "record/stack.h"
 #include "record/thread.h"
 #include "record/trace.h"
+#include "record/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,7 @@ void sp_process_pause(void)
 	uint64_t now = sp_ticks();
 	if (sp_self)
 		sp_stack_paused(sp_self, now);
+	sp_usage_pause();
 	sp_process.paused_at = now;
 	sp_process.paused = true;
 	sp_process.header->flags |= SP_RAW_FLAG_PAUSED;
@@ -209,6 +211,7 @@ void sp_process_resume(void)
 		return;
 	sp_process.resumed_at = sp_ticks();
 	sp_process.paused_ticks += sp_process.resumed_at - sp_process.paused_at;
+	sp_usage_resume();
 	sp_process.paused = false;
 	sp_process.header->flags &= ~(uint32_t)SP_RAW_FLAG_PAUSED;
 	sp_recording = true;

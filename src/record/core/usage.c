@@ -41,11 +41,12 @@ static uint64_t ns(struct timeval t)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
 }
 
-/* Processor time until the measurement began; a child of fork, with another process id, begins at 0. */
-static struct {
+/* Processor time until the measurement began, with that of the pauses since then, and until the last pause; in a child
+ * of fork, with another process id, they begin at 0. */
+static struct mark {
 	pid_t pid;
 	uint64_t ns;
-} before;
+} before, last_pause;
 
 static uint64_t used(void)
 {
@@ -53,10 +54,24 @@ static uint64_t used(void)
 	return getrusage(RUSAGE_SELF, &u) ? 0 : ns(u.ru_utime) + ns(u.ru_stime);
 }
 
+static uint64_t at(const struct mark *m)
+{
+	return m->pid == getpid() ? m->ns : 0;
+}
+
 void sp_usage_begin(void)
 {
-	before.pid = getpid();
-	before.ns = used();
+	before = (struct mark){getpid(), used()};
+}
+
+void sp_usage_pause(void)
+{
+	last_pause = (struct mark){getpid(), used()};
+}
+
+void sp_usage_resume(void)
+{
+	before = (struct mark){getpid(), at(&before) + used() - at(&last_pause)};
 }
 
 void sp_usage_end(void)
@@ -65,7 +80,7 @@ void sp_usage_end(void)
 	if (sp_process.sampled)
 		return; /* this is the sampler */
 	const uint64_t n = threads();
-	const uint64_t now = used(), begin = before.pid == getpid() ? before.ns : 0;
+	const uint64_t now = sp_process.paused ? at(&last_pause) : used(), begin = at(&before);
 	define(SP_META_CPU_TIME, now > begin ? now - begin : 0);
 	if (n)
 		define(SP_META_OS_THREADS, n);

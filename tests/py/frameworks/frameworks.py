@@ -2,6 +2,7 @@
 """Real programs with processes and threads, whose hot function is known: it writes how much processor time it took."""
 
 import contextlib
+import http.client
 import os
 import signal
 import socket
@@ -108,7 +109,8 @@ asyncio.run(main())
 TASKS = """
 import celery
 from work import hot
-folders = {"data_folder_in": "queue", "data_folder_out": "queue", "processed_folder": "done", "control_folder": "control"}
+folders = {"data_folder_in": "queue", "data_folder_out": "queue", "processed_folder": "done", "control_folder": "control",
+           "polling_interval": 0.1}
 app = celery.Celery("tasks", broker="filesystem://", backend="file://results")
 app.conf.update(broker_transport_options=folders, worker_prefetch_multiplier=1)
 @app.task
@@ -138,10 +140,11 @@ def _free_port():
         return s.getsockname()[1]
 
 
-def _until(found):
+def _until(found, run):
+    """Waits for found(). run: the process that must run until then."""
     end = time.monotonic() + PATIENCE
     while not found():
-        assert time.monotonic() < end, "nothing in time"
+        assert run.poll() is None and time.monotonic() < end
         time.sleep(0.05)
 
 
@@ -151,22 +154,23 @@ def _get(port):
 
 
 def _serves(port):
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, http.client.HTTPException):
         return _get(port) == 200
 
 
-def _requests(place, port):
-    """Sends the requests of two clients at a time to a server; returns what ends it."""
-    _until(lambda: _serves(port))
+def _requests(place, port, run):
+    """Sends the requests of two clients at a time to a server."""
+    _until(lambda: _serves(port), run)
     with ThreadPoolExecutor(2) as clients:
         assert set(clients.map(_get, [port] * CALLS)) == {200}
 
 
-def _tasks(place, _):
+def _tasks(place, _, run):
+    """Sends tasks to a worker, until all are done."""
     send = [sys.executable, "-c", f"import tasks\nfor _ in range({CALLS}): tasks.task.delay()"]
     subprocess.run(send, cwd=place, check=True, timeout=PATIENCE)
     times = place / "times"
-    _until(lambda: times.exists() and len(times.read_text().split()) >= CALLS)
+    _until(lambda: times.exists() and len(times.read_text().split()) >= CALLS, run)
 
 
 # name: (program's text, its file, command without the Python, what a client does or None, hot function)
@@ -202,19 +206,24 @@ class Run:
         # without -S, the waiter would be measured, too
         waiter = [sys.executable, "-I", "-S", "waiter.py", sys.executable, *(word.format(port=port) for word in command)]
         environment = {**os.environ, "HOT_TIMES": str(place / "times"), "PYTHONPATH": str(place), "OPENBLAS_NUM_THREADS": "1"}
-        p = subprocess.Popen([sys.executable, "-m", "spartito", "run", "-o", "x", "--", *waiter], cwd=place, env=environment,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+        measured = [sys.executable, "-m", "spartito", "run", "-o", "x", "--", *waiter]
+        with open(place / "error", "w") as error:
+            p = subprocess.Popen(measured, cwd=place, env=environment, stdout=error, stderr=error, start_new_session=True)
         try:
             if client:
-                client(place, port)
+                client(place, port, p)
                 os.kill(int((place / "pid").read_text()), signal.SIGTERM)
-            error = p.communicate(timeout=PATIENCE)[1]
+            # uvicorn ends itself with the signal that asked it to end
+            assert p.wait(PATIENCE) in (0, signal.SIGTERM)
+        except BaseException:
+            print((place / "error").read_text())
+            raise
         finally:
             if p.poll() is None:
                 os.killpg(p.pid, signal.SIGKILL)
-                p.communicate()
-        assert p.returncode in (0, signal.SIGTERM), error  # uvicorn ends itself with the signal that asked it to end
+                p.wait()
+        text = (place / "error").read_text()
         self.directory = place / "x"
-        self.summary = error[error.rindex("spartito: ") :].splitlines()
+        self.summary = text[text.rindex("spartito: ") :].splitlines()
         self.hot = sum(map(int, (place / "times").read_text().split())) / 1e9
         self.used = float((place / "used").read_text())

@@ -16,7 +16,7 @@ def tell():
     while not looping:
         time.sleep(0.01)
     pathlib.Path('looping').touch()
-threading.Thread(target=tell).start()
+threading.Thread(target=tell, daemon=True).start()
 print('before')
 looping = True
 while True:

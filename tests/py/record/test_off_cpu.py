@@ -232,3 +232,21 @@ def test_waiting_in_exports(tmp_path):
     text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     values = re.findall(r'^METRIC .*\("waiting" <\d+>; [^;]*; (\d+)\)', text, re.MULTILINE)
     assert sum(map(int, values)) * 1e-9 == pytest.approx(whole, rel=0.01)
+
+
+def test_the_processor_time_of_a_pause_is_not_that_of_the_measurement(tmp_path):
+    """The process computes 0.3 s during a pause, and forks then; the child computes as long, too, before it resumes."""
+    program = """
+import os, time, spartito
+def compute():
+    end = time.process_time() + 0.3
+    while time.process_time() < end: pass
+spartito.pause()
+compute()
+child = os.fork()
+if not child: compute()
+spartito.resume()
+if child: os.waitpid(child, 0)
+"""
+    processes = measured(tmp_path, program=program).info()["processes"]
+    assert len(processes) == 2 and all(int(p["meta"]["cpu_time"]) < 0.25e9 for p in processes), processes

@@ -361,7 +361,7 @@ def test_contention_for_a_lock_and_the_gil(made, found):
     assert lock.gain.amount == pytest.approx(sum(w["time"] for w in waits))
     (gil,) = findings["gil"]
     model = Model(str(made[0] / "waits"))
-    assert gil.gain.amount == pytest.approx(sum(w["time"] for w in model.locks()["waits"] if w["kind"] == "gil"), rel=1e-3)
+    assert gil.gain.amount == pytest.approx(sum(w["time"] for w in model.locks()["waits"] if w["kind"] == "gil"), rel=1e-2)
     threads = [loc for loc in model.info()["locations"] if loc["runs"] == "__main__:work"]
     (together,) = [line for line in gil.evidence if " threads used " in line]
     assert re.match(r"2 threads used [01]\.\d\d of \d+ processors? together: ", together)
@@ -430,7 +430,7 @@ def test_more_threads_of_a_library_than_processors(found, tmp_path, spartito):
     assert cpu.endswith(inside)
     outside = f"outside of functions: {percent(usage.cpu - usage.functions, usage.cpu)} % of the {seconds_text(usage.cpu)} of "
     (line,) = [line for line in summary.splitlines() if line.startswith("outside of functions")]
-    assert line.startswith(outside) and line.endswith(f"{seconds_text(usage.outside)} in threads of compiled libraries")
+    assert line.startswith(outside) and line.endswith(f"{seconds_text(usage.outside)} in threads that were not recorded")
 
 
 def test_children_one_at_a_time(found):
