@@ -51,10 +51,11 @@ struct sp_method {
 	PyCFunction ours, real;
 };
 /* The function that was replaced, for the one that replaces it. Without the GIL another thread may have replaced it
- * just now: the fence orders the interpreter's load of the definition before that of `real`. */
+ * just now: the fence orders the interpreter's load of the definition before that of `real`. ThreadSanitizer knows no
+ * fences. */
 static inline PyCFunction sp_method_real(const struct sp_method *m)
 {
-#ifdef Py_GIL_DISABLED
+#if defined Py_GIL_DISABLED && !defined __SANITIZE_THREAD__
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 	return __atomic_load_n(&m->real, __ATOMIC_RELAXED);
