@@ -146,7 +146,8 @@ add_compiler() {
 copy_tree() {
 	rm -rf "$dir/src"
 	mkdir -p "$dir/src"
-	git ls-files -z --cached --others --exclude-standard | xargs -0 cp -p --parents -t "$dir/src" 2>/dev/null || true
+	# with the time of now: a build directory from before may have newer objects of other sources
+	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$dir/src" 2>/dev/null || true
 	cp /etc/resolv.conf "$dir/etc/resolv.conf"
 	# the page of the viewer as it was built here: the chroots have no node
 	if [ -e .venv/build/viewer/app.js ]; then cp -r .venv/build/viewer "$dir/src/viewer/built"; fi

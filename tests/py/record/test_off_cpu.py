@@ -249,4 +249,5 @@ spartito.resume()
 if child: os.waitpid(child, 0)
 """
     processes = measured(tmp_path, program=program).info()["processes"]
-    assert len(processes) == 2 and all(int(p["meta"]["cpu_time"]) < 0.25e9 for p in processes), processes
+    used = [int(p["meta"]["cpu_time"]) * 1e-9 for p in processes]
+    assert len(used) == 2 and max(used) < 0.25, used
