@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 PATIENCE = 100  # seconds
 CALLS = 60
 
-# hot() is pure Python; `timed` makes another function the hot one
+# hot() is pure Python; a program with another hot function calls wrote() in it
 WORK = """
 import os, time
 def wrote(begin):

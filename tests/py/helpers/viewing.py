@@ -4,7 +4,6 @@
 import base64
 import json
 import os
-import shutil
 import subprocess
 import sys
 import urllib.request
@@ -18,7 +17,7 @@ from spartito.analysis import Model
 from spartito.view import page as built
 from spartito.view import payload
 
-from mpi import KINDS, Mpi
+from mpi import Mpi, some_kind
 
 READY = "(() => { const s = window.spartito?.state(); return Boolean(s && s.view && s.view.ready !== false) })()"
 # two frames later: the last action may cause new questions, and a picture is drawn in the frame after its view has all answers
@@ -72,9 +71,7 @@ def ranks_of_heat(tmp_path_factory, against=0):
     """For a fixture: yields the model of examples/heat.py with four ranks, and a viewer of it. With `against`, a run of that many
     ranks is compared; its model is yielded between the two."""
     pytest.importorskip("mpi4py")
-    kind = next((k for k in KINDS if shutil.which(f"mpiexec.{k}")), None)
-    if kind is None:
-        pytest.skip("no mpiexec is installed")
+    kind = some_kind()
     place = tmp_path_factory.mktemp("heat")
     found = []
     for name, n in (("x", 4), ("base", against)):
