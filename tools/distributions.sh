@@ -147,7 +147,7 @@ copy_tree() {
 	rm -rf "$dir/src"
 	mkdir -p "$dir/src"
 	# with the time of now: a build directory from before may have newer objects of other sources
-	git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$dir/src" 2>/dev/null || true
+	git ls-files -z --cached --others --exclude-standard | grep -zvxFf <(git ls-files --deleted) | xargs -0 cp --parents -t "$dir/src"
 	cp /etc/resolv.conf "$dir/etc/resolv.conf"
 	# the page of the viewer as it was built here: the chroots have no node
 	if [ -e .venv/build/viewer/app.js ]; then cp -r .venv/build/viewer "$dir/src/viewer/built"; fi
