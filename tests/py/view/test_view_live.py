@@ -18,11 +18,13 @@ from test_faults_input import one_line
 from test_sample_stacks import running
 from viewing import Viewer, needs_viewer
 
-# each line of input is a function to call
+# each line of input is a function to call; both compute, so that they are the first rows of a table that shows only some
 STEPS = """
-import sys, threading, time
-def first(): time.sleep(0.02)
-def second(): time.sleep(0.01)
+import sys, threading
+def first():
+    for _ in range(1_000_000): pass
+def second():
+    for _ in range(500_000): pass
 def waits(): threading.Event().wait()
 first()
 threading.Thread(target=waits, daemon=True).start()
