@@ -31,8 +31,10 @@ def compare(
     (of inclusive time), 'relative', 'excl', 'incl', 'visits' or 'name'. limit: maximum number of rows, 0: all. share: rows with a
     smaller share of the time in both groups are not judged.
 
-    dict(rows, count (number of rows without the limit), all (the same as a row, for all time), files, modules). files and modules
-    list those that have another name: dict(group, before, after, functions (how many)).
+    dict(rows, count (number of rows without the limit), all (the same as a row, for all time), preempted, files, modules). files and
+    modules list those that have another name: dict(group, before, after, functions (how many)).
+    preempted: for each group the time in s in which its threads were preempted, the mean over the runs; no other time contains it.
+    None: not all models know it, and the times of all contain it.
     A row: name, module, qualname, file, line, kind; by path also stack (names of regions, outermost first) and parameters.
     Its sides: for each group dict(runs, visits, visits_std, excl, excl_std, incl, incl_std): means over the runs in s, 0 where the
     region did not run, and sample standard deviations.

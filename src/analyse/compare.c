@@ -251,6 +251,18 @@ static PyObject *modules(struct work *w)
 	return list;
 }
 
+/* Seconds of each group; None: not known, and in all times. */
+static PyObject *preempted(struct work *w)
+{
+	if (!w->t.preempted)
+		Py_RETURN_NONE;
+	PyObject *list = PyList_New(0);
+	for (size_t g = 0; list && g < w->q.groups; g++)
+		if (sp_append(list, PyFloat_FromDouble(w->t.preempted[g] * S)))
+			Py_CLEAR(list);
+	return list;
+}
+
 static PyObject *result(struct work *w)
 {
 	PyObject *all = PyDict_New(), *d;
@@ -263,7 +275,7 @@ static PyObject *result(struct work *w)
 		return NULL;
 	}
 	if (sp_put(d, "all", all) || sp_put(d, "rows", rows(w)) || sp_put(d, "count", PyLong_FromSize_t(w->t.n)) ||
-	    sp_put(d, "files", files(w)) || sp_put(d, "modules", modules(w)))
+	    sp_put(d, "preempted", preempted(w)) || sp_put(d, "files", files(w)) || sp_put(d, "modules", modules(w)))
 		Py_CLEAR(d);
 	return d;
 }

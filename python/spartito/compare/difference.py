@@ -215,9 +215,21 @@ def unlike(groups: Sequence[Group]) -> list[str]:
     return conditions.unlike([g.side for g in groups])
 
 
-def notes(groups: Sequence[Group], share: float, compensated: bool) -> list[str]:
+def _preempted(found: dict[str, Any], groups: Sequence[Group]) -> list[str]:
+    """A sentence about the time in which other threads or programs had the processor, which is in no other number."""
+    times = found["preempted"]
+    if not times:
+        return []
+    parts = []
+    for group, time, side in zip(groups, times, found["all"]["sides"]):
+        share = 100 * time / (time + side["excl"]) if time else 0.0
+        parts.append(f"{seconds(time)} ({share:.1f} %) of {group.letter}")
+    return [f"no time contains preemption, when others had the processor: {', '.join(parts)}"]
+
+
+def notes(found: dict[str, Any], groups: Sequence[Group], share: float, compensated: bool) -> list[str]:
     """Sentences that explain the numbers, printed after the table."""
-    lines = conditions.costs([g.side for g in groups], compensated)
+    lines = [*_preempted(found, groups), *conditions.costs([g.side for g in groups], compensated)]
     if all(len(g.directories) > 1 for g in groups):
         lines.append(
             f"noise: by Welch's t-test of exclusive times over the runs, with Holm's correction over what takes {share:g} % of the "
@@ -297,5 +309,5 @@ def write(
     if found["count"] > len(rows):
         out.line(f"… {plural(found['count'] - len(rows), 'more row')}; --limit 0 shows all")
     out.line()
-    for line in (*moved(found), *notes(groups, share, compensated)):
+    for line in (*moved(found), *notes(found, groups, share, compensated)):
         out.line(line)

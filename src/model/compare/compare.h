@@ -71,27 +71,25 @@ struct sp_compare {
 	/* In the arena: for each model, tables from its regions and paths to those above. Two paths of a model map to
 	 * the same path only if its file is damaged. */
 	uint32_t **region_of, **path_of;
-	/* Compares n models (n >= 1). Returns 0, or -1 with e set; call sp_compare_close() in both cases. */
 	struct sp_compare_module *renamed;
 	size_t n_renamed;
 };
 
-/* The region as the first experiment that has it describes it: name, file and so on. */
+/* Compares n models (n >= 1). Returns 0, or -1 with e set; call sp_compare_close() in both cases. */
 int sp_compare_open(struct sp_compare *c, const struct sp_model *const *models, size_t n, struct sp_err *e);
 void sp_compare_close(struct sp_compare *c);
 
-/* Adds the values of all paths of models[model] to out, which has c->n_paths elements. */
+/* The region as the first experiment that has it describes it: name, file and so on. */
 const struct sp_region *sp_compare_name(const struct sp_compare *c, uint32_t region);
 
-/* Adds the rows that sp_report_flat() returned for models[model] to out, which has c->n_regions elements. */
+/* Adds the values of all paths of models[model] to out, which has c->n_paths elements. */
 void sp_compare_paths(const struct sp_compare *c, size_t model, const struct sp_value *values, struct sp_value *out);
-/* Lists the files that have another name in models[model] than in models[0] (files.c), sorted by decreasing number of
- * functions. The caller frees *files with free(). Returns 0, or -1 with e set. */
+/* Adds the rows that sp_report_flat() returned for models[model] to out, which has c->n_regions elements. */
 void sp_compare_flat(const struct sp_compare *c, size_t model, const struct sp_flat_row *rows, size_t n,
                      struct sp_numbers *out);
 
-/* The files that have another name in models[model] than in models[0] (files.c), those of most functions first.
- * For free(). */
+/* Lists the files that have another name in models[model] than in models[0] (files.c), sorted by decreasing number of
+ * functions. The caller frees *files with free(). Returns 0, or -1 with e set. */
 int sp_compare_files(const struct sp_compare *c, size_t model, struct sp_compare_file **files, size_t *n,
                      struct sp_err *e);
 

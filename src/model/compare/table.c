@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/builder/problem.h"
+#include "model/metric.h"
 #include "model/path.h"
 #include "model/report/walk.h"
 #include "model/str.h"
@@ -21,46 +22,86 @@ struct building {
 	const struct sp_compare *c;
 	const struct sp_compare_query *q;
 	struct numbers numbers;
+	double *preempted; /* owned; of each model, ns */
 };
 
-static int gather_paths(struct building *b, size_t model)
+static int gather_paths(struct building *b, size_t model, const struct sp_view *view)
 {
 	struct sp_value *values = calloc(b->numbers.entries, sizeof(*values));
 	struct sp_numbers *out = b->numbers.n + model * b->numbers.entries;
 
 	if (!values)
 		return -1;
-	sp_compare_paths(b->c, model, b->c->models[model]->totals, values);
+	sp_compare_paths(b->c, model, view->values, values);
 	for (size_t p = 0; p < b->numbers.entries; p++)
 		out[p].v = values[p];
 	free(values);
 	return 0;
 }
 
-static int gather_regions(struct building *b, size_t model, struct sp_err *e)
+static int gather_regions(struct building *b, size_t model, const struct sp_view *view, struct sp_err *e)
 {
 	struct sp_flat_row *rows = NULL;
-	struct sp_view view;
 	size_t n;
-	int rc = sp_view_open(&view, b->c->models[model], SP_NONE, SP_NONE, e) ||
-	         sp_report_flat(&view, SP_SORT_EXCL, 0, NULL, &rows, &n, e);
 
-	if (rc == 0)
-		sp_compare_flat(b->c, model, rows, n, b->numbers.n + model * b->numbers.entries);
+	if (sp_report_flat(view, SP_SORT_EXCL, 0, NULL, &rows, &n, e))
+		return -1;
+	sp_compare_flat(b->c, model, rows, n, b->numbers.n + model * b->numbers.entries);
 	free(rows);
+	return 0;
+}
+
+static int gather_model(struct building *b, size_t model, struct sp_err *e)
+{
+	struct sp_view view;
+	int rc = sp_view_open(&view, b->c->models[model], SP_NONE, SP_NONE, e);
+
+	if (rc == 0 && b->t->preempted)
+		rc = sp_view_leave_out_preempted(&view, &b->preempted[model], e);
+	if (rc == 0 && b->q->paths)
+		rc = gather_paths(b, model, &view) ? sp_model_no_memory(e) : 0;
+	else if (rc == 0)
+		rc = gather_regions(b, model, &view, e);
 	sp_view_close(&view);
-	return rc ? -1 : 0;
+	return rc;
+}
+
+/* The time in which threads were preempted, as the mean of each group. */
+static void average_preempted(struct building *b)
+{
+	size_t first = 0;
+
+	for (size_t g = 0; g < b->q->groups; g++) {
+		for (uint32_t i = 0; i < b->q->runs[g]; i++)
+			b->t->preempted[g] += b->preempted[first + i] / b->q->runs[g];
+		first += b->q->runs[g];
+	}
+}
+
+/* Preemption is left out if all models know it. Otherwise the times of a few would lack what the others contain. */
+static int prepare(struct building *b)
+{
+	bool all = true;
+
+	for (size_t k = 0; k < b->c->n_models; k++)
+		all &= sp_off_cpu_columns(b->c->models[k]).preempted != 0;
+	b->numbers.entries = b->q->paths ? b->c->n_paths : b->c->n_regions;
+	b->numbers.n = calloc(b->numbers.entries * b->c->n_models + 1, sizeof(*b->numbers.n));
+	b->preempted = calloc(b->c->n_models + 1, sizeof(*b->preempted));
+	if (all)
+		b->t->preempted = sp_arena_zalloc(&b->t->arena, b->q->groups, sizeof(*b->t->preempted));
+	return b->numbers.n && b->preempted && (!all || b->t->preempted) ? 0 : -1;
 }
 
 static int gather(struct building *b, struct sp_err *e)
 {
-	b->numbers.entries = b->q->paths ? b->c->n_paths : b->c->n_regions;
-	b->numbers.n = calloc(b->numbers.entries * b->c->n_models + 1, sizeof(*b->numbers.n));
-	if (!b->numbers.n)
+	if (prepare(b))
 		return sp_model_no_memory(e);
 	for (size_t k = 0; k < b->c->n_models; k++)
-		if (b->q->paths ? gather_paths(b, k) && sp_model_no_memory(e) : gather_regions(b, k, e))
+		if (gather_model(b, k, e))
 			return -1;
+	if (b->t->preempted)
+		average_preempted(b);
 	return 0;
 }
 
@@ -273,6 +314,7 @@ int sp_compare_table(struct sp_compare_table *t, const struct sp_compare *c, con
 	if (rc == 0 && (make_all(&b) || make_rows(&b) || correct(&b) || sort(&b)))
 		rc = sp_model_no_memory(e);
 	free(b.numbers.n);
+	free(b.preempted);
 	return rc;
 }
 

@@ -4,6 +4,9 @@
  * Experiments come in groups of repeated runs; the other groups are compared with the first one. For each group: the
  * mean over its runs, where a missing entry counts as 0, and the sample variance (n - 1).
  *
+ * Other programs decide how long a thread is preempted. So this time is left out of all times, and stated, if all
+ * experiments know it.
+ *
  * Welch's t-test decides whether a difference is larger than the noise (B. L. Welch: "The generalization of 'Student's'
  * problem when several different population variances are involved", Biometrika 34, 1947). It is two-sided, needs
  * groups of two runs or more, and allows different variances in both groups. As many functions are tested at once, the
@@ -65,6 +68,9 @@ struct sp_compare_table {
 	struct sp_compare_row *rows; /* all entries that any run has and that match, sorted */
 	size_t n;
 	struct sp_compare_row all; /* the time of all functions; entry is 0 */
+	/* for each group: time in which threads were preempted, ns, which is in no other number; NULL: some experiment
+	 * does not know it, and the times of all contain it */
+	double *preempted;
 };
 
 /* Fills *t. Returns 0, or -1 with e set; call sp_compare_table_free() in both cases. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of a path's time in which the thread was off the processor. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "model/builder/problem.h"
 #include "model/model.h"
+#include "model/path.h"
 #include "model/report/report.h"
 #include "model/report/walk.h"
 
@@ -20,4 +24,36 @@ void sp_off_cpu_add(struct sp_off_cpu *to, struct sp_off_cpu more)
 double sp_numbers_running(const struct sp_numbers *n)
 {
 	return fmax(0, n->v.excl - n->off.waiting - n->off.preempted);
+}
+
+int sp_view_leave_out_preempted(struct sp_view *v, double *preempted, struct sp_err *e)
+{
+	const size_t n = v->m->n_paths;
+
+	*preempted = 0;
+	if (!v->off.preempted)
+		return 0;
+	double *below = calloc(n + 1, sizeof(*below));
+	if (below && !v->owned && (v->owned = malloc(n * sizeof(*v->owned)))) {
+		memcpy(v->owned, v->values, n * sizeof(*v->owned));
+		v->values = v->owned;
+	}
+	if (!below || !v->owned) {
+		free(below);
+		return sp_model_no_memory(e);
+	}
+	for (size_t i = n; i-- > 0;) { /* a caller has a smaller index than its callees */
+		struct sp_value *to = &v->owned[i];
+		const double own = sp_view_off_cpu(v, (uint32_t)i).preempted;
+
+		below[i] += own;
+		*preempted += own;
+		to->excl -= own;
+		to->incl = fmax(0, to->incl - below[i]);
+		if (i)
+			below[v->m->paths[i].parent] += below[i];
+	}
+	free(below);
+	v->off.preempted = 0;
+	return 0;
 }

@@ -26,6 +26,11 @@ void sp_view_close(struct sp_view *v);
 /* The time of a path off the processor. */
 struct sp_off_cpu sp_view_off_cpu(const struct sp_view *v, uint32_t path);
 
+/* Takes the time in which threads were preempted out of the inclusive and exclusive times of all paths, and of the
+ * view's off-CPU time. min, max and sumsq stay as they are. *preempted: this time, ns; 0 if the model does not know it.
+ * Returns 0, or -1 with e set. */
+int sp_view_leave_out_preempted(struct sp_view *v, double *preempted, struct sp_err *e);
+
 /* The counts of a metric with callees (incl) and without (excl). For an exclusive metric, incl is the sum over the
  * paths below; for an inclusive metric, excl is the rest without the callees. */
 struct sp_sum {

@@ -80,6 +80,11 @@ def diff(spartito, *words):
     return done.stdout
 
 
+def without_preemption(row, of="excl"):
+    """The time of a row of flat() in s without preemption, which a comparison leaves out."""
+    return row[of] - row["metrics"]["preempted"][of] * 1e-9
+
+
 def compared(spartito, *words):
     found = json.loads(diff(spartito, *words, "--json", "--limit", "0"))
     return found, {row["name"]: row for row in found["rows"]}
@@ -93,16 +98,54 @@ def test_numbers_are_those_of_both(spartito):
         for side, of in zip(rows[name]["sides"], (before, after)):
             assert (side["visits"], side["excl"], side["incl"]) == (
                 of[name]["visits"],
-                pytest.approx(of[name]["excl"], rel=1e-9),
-                pytest.approx(of[name]["incl"], rel=1e-9),
+                pytest.approx(without_preemption(of[name]), rel=1e-9),
+                pytest.approx(without_preemption(of[name], "incl"), rel=1e-9),
             )
-        assert rows[name]["changes"][0]["excl"] == pytest.approx(after[name]["excl"] - before[name]["excl"], rel=1e-9)
+        change = without_preemption(after[name]) - without_preemption(before[name])
+        assert rows[name]["changes"][0]["excl"] == pytest.approx(change, rel=1e-9)
     for i, directory in enumerate(experiments()):
-        total = sum(row["excl"] for row in Model(str(directory)).flat() if row["kind"] != "root")
+        total = sum(map(without_preemption, Model(str(directory)).flat()))
         assert found["all"]["sides"][i]["excl"] == pytest.approx(total, rel=1e-9)
     assert rows["__main__:gone"]["what"] == ["gone"] and rows["__main__:gone"]["percent"] == [pytest.approx(-100)]
     assert rows["__main__:fresh"]["what"] == ["new"] and rows["__main__:fresh"]["percent"] == [None]
     assert rows["__main__:slow"]["what"] == ["slower"]
+
+
+ONE_PROCESSOR = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+COMPUTES = """
+def part():
+    while os.times().user < 0.5: work()
+def work(): return sum(range(1000))
+part()
+"""
+
+
+def test_preemption_is_left_out_and_stated(spartito, tmp_path):
+    """During the second run another process computes on the same processor."""
+    (tmp_path / "prog.py").write_text(ONE_PROCESSOR + COMPUTES)
+    places = [tmp_path / name for name in ("alone", "crowded", "samples")]
+    for place, options in zip(places, ((), (), ("--sample",))):
+        command = [*spartito, "run", "-q", *options, "-o", place, "--", sys.executable, tmp_path / "prog.py"]
+        if place == places[1]:
+            rival = subprocess.Popen([sys.executable, "-c", ONE_PROCESSOR + "while True: pass"])
+        subprocess.run(command, check=True, timeout=200)
+        if place == places[1]:
+            rival.kill()
+            rival.wait()
+    for by in ("region", "path"):
+        found, rows = compared(spartito, *places[:2], "--by", by)
+        for i, place in enumerate(places[:2]):
+            every = Model(str(place)).flat()
+            assert found["preempted"][i] == pytest.approx(sum(row["metrics"]["preempted"]["excl"] for row in every) * 1e-9)
+            assert found["all"]["sides"][i]["excl"] == pytest.approx(sum(map(without_preemption, every)))
+            (part,) = (row for row in every if row["name"] == "__main__:part")
+            assert rows["__main__:part"]["sides"][i]["incl"] == pytest.approx(without_preemption(part, "incl"))
+        assert found["preempted"][1] > 0
+        assert any(note.startswith("no time contains preemption, when others had the processor: ") for note in found["notes"])
+    # samples know nothing of it: then all times contain it
+    found, rows = compared(spartito, places[2], places[1])
+    assert found["preempted"] is None and not any("preemption" in note for note in found["notes"])
+    assert found["all"]["sides"][1]["excl"] == pytest.approx(sum(row["excl"] for row in every))
 
 
 def test_a_renamed_module_is_found(spartito):
@@ -169,8 +212,8 @@ def test_compensated(spartito):
     found, rows = compared(spartito, *experiments(), "--compensate")
     assert found["compensated"] and any("has been taken out" in note for note in found["notes"])
     for i, one in enumerate(experiments()):
-        times = {row["name"]: row["excl"] for row in Model(str(one), compensate=True).flat()}
-        plain = {row["name"]: row["excl"] for row in Model(str(one)).flat()}
+        times = {row["name"]: without_preemption(row) for row in Model(str(one), compensate=True).flat()}
+        plain = {row["name"]: without_preemption(row) for row in Model(str(one)).flat()}
         (process,) = Model(str(one)).info()["processes"]
         for name, visits, calls in (("same", (3, 5)[i], (3, 5)[i]), ("slow", 1, 0)):
             cost = visits * process["cost_in"] + calls * process["cost_out"]
@@ -252,7 +295,7 @@ def test_statistics_over_runs(spartito):
     (a, c, e), (b, d, f) = copies(0, 3), copies(1, 3)
     found, rows = compared(spartito, a, b, c, "--with", d, e, f)
     row = rows["__main__:slow"]
-    x, y = (flat(i)["__main__:slow"]["excl"] for i in (0, 1))
+    x, y = (without_preemption(flat(i)["__main__:slow"]) for i in (0, 1))
     assert row["sides"][0]["excl"] == pytest.approx((2 * x + y) / 3)
     assert row["sides"][1]["excl_std"] == pytest.approx(abs(y - x) / 3**0.5)
     assert row["changes"][0]["p"] == pytest.approx(14 / 27) and row["what"] == ["noise"]
@@ -276,7 +319,7 @@ def test_calls_have_no_noise(spartito, tmp_path):
         command = [sys.executable, "-m", "spartito", "run", "-q", "-o", tmp_path / name, "--", sys.executable, tmp_path / "prog.py"]
         subprocess.run([*command, *map(str, (n, m, *times))], check=True, timeout=200)
         if name in ("b1", "b2"):
-            both.update({row["name"]: row["excl"] for row in Model(str(tmp_path / name)).flat()})
+            both.update({row["name"]: without_preemption(row) for row in Model(str(tmp_path / name)).flat()})
     places = [tmp_path / name for name in ("a1", "a2", "b1", "b2")]
     found, rows = compared(spartito, *places[:2], "--with", *places[2:])
     assert [rows[f"__main__:{name}"]["what"] for name in ("steady", "unsteady")] == [["noise"], ["noise"]]
