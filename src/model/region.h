@@ -65,6 +65,14 @@ struct sp_region {
 	struct sp_code code;
 };
 
+/* Whether all time off the processor in a region is waiting, also what the recorder took for preemption: in functions
+ * of MPI. Open MPI and MPICH wait for messages in a loop around sched_yield(2), which Linux counts among the
+ * involuntary context switches (__schedule() of kernel/sched/core.c: the thread stays ready to run). */
+static inline bool sp_region_yields(const struct sp_region *r)
+{
+	return r->kind == SP_REGION_MPI;
+}
+
 /* Whether a region is a Python function of the program itself. */
 bool sp_region_is_own(const struct sp_region *r);
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LEAST = 0.001  # share of the time from which a call path matters for a sentence
 OTHER = "other"  # a function that is not in the list
+MPI = "MPI"  # all functions of MPI
 SAMPLED = {"sampled_gil": "GIL", "sampled_object_lock": "object lock", "sampled_stopped": "stopped"}  # kinds that samples found
 FILE = "SPARTITO_WAIT_KINDS"  # environment variable: a file with more lines like those of waitkinds.txt
 
@@ -83,7 +84,7 @@ def kind_of(stack: list[dict[str, Any]]) -> str:
     only functions of such modules are between it and the wait: queue:Queue.get, not the threading:Condition.wait in it."""
     known, found = kinds(), ""
     for row in reversed(stack):
-        kind = known.of(row["name"]) or (known.of(row["qualname"]) if row["kind"] == "c" else "")
+        kind = known.of(row["name"]) or (known.of(row["qualname"]) if row["kind"] == "c" else MPI if row["kind"] == "mpi" else "")
         if not kind and not known.has_module(row["module"]):
             break
         found = kind or found

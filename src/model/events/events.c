@@ -243,6 +243,11 @@ static int metric(struct sp_events *s, uint32_t words, const uint64_t *payload, 
 	return 1;
 }
 
+static bool in_yielding(const struct sp_events *s)
+{
+	return s->depth && sp_region_yields(&s->m->regions[s->stack[s->depth - 1]]);
+}
+
 /* Returns the number of events, 0 or 1, or SP_EVENTS_AGAIN; -1: damage. */
 static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 {
@@ -284,7 +289,8 @@ static int extra(struct sp_events *s, uint32_t id, struct sp_event *out)
 		return metric(s, words, payload, out);
 	case SP_RAW_X_OFF_CPU:
 		out->kind = SP_EVENT_OFF_CPU;
-		out->id = payload[0] & SP_RAW_OFF_CPU_PREEMPTED ? SP_OFF_CPU_PREEMPTED : SP_OFF_CPU_WAITING;
+		out->id = payload[0] & SP_RAW_OFF_CPU_PREEMPTED && !in_yielding(s) ? SP_OFF_CPU_PREEMPTED
+		                                                                   : SP_OFF_CPU_WAITING;
 		out->u.uint = payload[0] >> SP_RAW_OFF_CPU_SHIFT;
 		return 1;
 	default:

@@ -153,8 +153,10 @@ static int add(struct adding *a, const struct sp_raw_off_cpu *r, uint64_t longes
 		a->lost++;
 		return 0;
 	}
-	values[a->l->off_cpu.waiting] += r->waiting;
-	values[a->l->off_cpu.preempted] += r->preempted;
+	const struct sp_model *m = a->b->m;
+	const bool yields = path < m->n_paths && sp_region_yields(&m->regions[m->paths[path].region]);
+	values[a->l->off_cpu.waiting] += r->waiting + (yields ? r->preempted : 0);
+	values[a->l->off_cpu.preempted] += yields ? 0 : r->preempted;
 	return 0;
 }
 
