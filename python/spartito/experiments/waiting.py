@@ -19,6 +19,11 @@ LEAST = 0.001  # share of the time from which a call path matters for a sentence
 OTHER = "other"  # a function that is not in the list
 MPI = "MPI"  # all functions of MPI
 SAMPLED = {"sampled_gil": "GIL", "sampled_object_lock": "object lock", "sampled_stopped": "stopped"}  # kinds that samples found
+# kinds of recorded waits that are no locks
+RECORDED = {
+    **{kind: kind for kind in ("sleep", "thread", "queue", "process")},
+    **{"gil": "GIL", "pipe": "process", "socket": "I/O", "select": "event loop", "other": OTHER},
+}
 FILE = "SPARTITO_WAIT_KINDS"  # environment variable: a file with more lines like those of waitkinds.txt
 
 
@@ -99,16 +104,46 @@ def sums(found: list[dict[str, Any]]) -> dict[str, float]:
     return dict(sorted(out.items(), key=lambda one: -one[1]))
 
 
-def _parts(row: dict[str, Any], stack: list[dict[str, Any]]) -> dict[str, float]:
-    """The seconds of a call path's own waits by kind: those that samples found, and that of its functions for the rest."""
+class _Recorded:
+    """What `run --waits` recorded for call paths whose functions are not in the list."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._left: dict[tuple[str, ...], dict[str, float]] | None = None  # {call path: {kind: seconds}}
+
+    def take(self, stack: list[dict[str, Any]], most: float) -> dict[str, float]:
+        """The seconds of a call path by kind, at most `most` in all. They are not given again."""
+        if self._left is None:
+            self._left = {}
+            for wait in self._model.locks()["waits"]:
+                of_path = self._left.setdefault(tuple(wait["stack"]), {})
+                kind = RECORDED.get(wait["kind"], "lock")
+                of_path[kind] = of_path.get(kind, 0.0) + wait["time"]
+        of_path, out = self._left.get(tuple(row["name"] for row in stack), {}), {}
+        # a thread that got the GIL may still be without a processor: this wait is the least exact one
+        for kind in sorted(of_path, key=lambda kind: kind == "GIL"):
+            out[kind] = min(most, of_path[kind])
+            of_path[kind] -= out[kind]
+            most -= out[kind]
+        return {kind: time for kind, time in out.items() if time > 0}
+
+
+def _parts(row: dict[str, Any], stack: list[dict[str, Any]], recorded: _Recorded) -> dict[str, float]:
+    """The seconds of a call path's own waits by kind: those that samples found, those of its functions in the list, and else those
+    that were recorded."""
     rest, out = row["waiting"], {}
     for metric, kind in SAMPLED.items():
         value = row["metrics"].get(metric)
         if value and value["excl"] > 0:
             out[kind] = min(rest, value["excl"] * 1e-9)
             rest -= out[kind]
+    kind = kind_of(stack)
+    if kind == OTHER and row["metrics"].get("wait_time", {}).get("excl"):
+        for known, time in recorded.take(stack, rest).items():
+            out[known] = out.get(known, 0.0) + time
+            rest -= time
     if rest > 0:
-        out[kind_of(stack)] = rest
+        out[kind] = out.get(kind, 0.0) + rest
     return out
 
 
@@ -117,6 +152,7 @@ def rows(model: Model, least: float = 0.0) -> list[dict[str, Any]]:
     call paths with a smaller share of all time (0 to 1) are not read; a run may have millions of them."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     stack: list[dict[str, Any]] = []
+    recorded = _Recorded(model)
     for row in model.tree(threshold=least):
         if row["kind"] == "root":
             continue
@@ -124,7 +160,7 @@ def rows(model: Model, least: float = 0.0) -> list[dict[str, Any]]:
         stack.append(row)
         if row["waiting"] <= 0:
             continue
-        for kind, seconds in _parts(row, stack).items():
+        for kind, seconds in _parts(row, stack, recorded).items():
             new = {**{key: row[key] for key in ("name", "module", "file", "line")}, "kind": kind, "waiting": 0.0}
             found.setdefault((row["name"], kind), new)["waiting"] += seconds
     return sorted(found.values(), key=lambda row: -row["waiting"])

@@ -32,6 +32,9 @@ KINDS = {
 }
 LIFETIME_LOCK = "threading:Thread._set_tstate_lock"  # acquires a lock that a thread holds until it ends
 C_THREAD = "pthread_t"  # type of the object in a wait for the end of a C thread
+# modules whose threads and processes wait for work of others; begins of names
+HELPERS = ("threading", "queue", "concurrent.futures", "multiprocessing", "selectors", "socket", "subprocess", "asyncio", "joblib")
+BEGIN_OF_CHILD = "multiprocessing.process:BaseProcess._bootstrap"
 PATH = Column("call path", left=True, style="cyan", rank=1)
 OUTSIDE = "(outside of Python functions)"  # an empty call path; reports of memory use the same words
 # files of the standard library and of installed packages; only the last part of the path is shown
@@ -59,6 +62,7 @@ def made(lock: dict[str, Any]) -> str:
     return _place(lock["made_file"], lock["made_line"])
 
 
+MANY = 8  # more objects of one type made at one place are one row
 NEARLY_ALL = 0.995  # a holder with this share of the waits needs no number
 GONE = "a thread that is not in this process"  # holder of a lock that a forked child inherited in locked state
 
@@ -85,6 +89,24 @@ class Names:
             numbers = alike[lock["process"], self.titles[i]]
             if len(numbers) > 1:
                 self.titles[i] += f" #{numbers[self.shown[i]]}"
+        self._kin = self._find_kin()
+
+    def _find_kin(self) -> list[str]:
+        """For each lock, the title of the many objects like it; empty: there are few."""
+        # a row for each would hide the others: multiprocessing makes a selector for each message
+        kin = [re.sub(r" (#\d+|0x[0-9a-f]+)", "", title) for title in self.titles]
+        objects: dict[str, set[int]] = {}
+        for shown, title in zip(self.shown, kin):
+            objects.setdefault(title, set()).add(shown)
+        number = {title: len(those) for title, those in objects.items()}
+        return [f"{title} ({count(number[title])} objects)" if number[title] > MANY else "" for title in kin]
+
+    def row(self, index: int | None, kind: str) -> tuple[int | None, str]:
+        """What waits for a lock have in common with others in a row of a table: the object (None: it has none, or is one of many),
+        and its title."""
+        if index is not None and self._kin[index]:
+            return None, self._kin[index]
+        return None if index is None else self.shown[index], self.of_lock(index, kind)
 
     def of_lock(self, index: int | None, kind: str = "") -> str:
         """The title of a lock, such as "Queue made at app.py:12". index None: the wait has no distinct object, so its kind is the
@@ -263,9 +285,7 @@ def table(out: Output, columns: list[Column], rows: Sequence[tuple[str, ...]], l
 def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> None:
     sums: dict[tuple[int | None, str], _Sum] = {}
     for w in found["waits"]:
-        # waits without a distinct object are one row for each kind
-        shown = names.shown[w["lock"]] if w["lock"] is not None else None
-        sums.setdefault((shown, names.of_lock(w["lock"], w["kind"])), _Sum()).add(w, _holder(names, w))
+        sums.setdefault(names.row(w["lock"], w["kind"]), _Sum()).add(w, _holder(names, w))
     rows = []
     for (_, title), s in sorted(sums.items(), key=lambda item: (-item[1].time, str(item[0]))):
         locks = [found["locks"][lock] for lock in s.locks]
@@ -283,7 +303,7 @@ def _objects(out: Output, found: dict[str, Any], names: Names, limit: int) -> No
 def _places(out: Output, found: dict[str, Any], names: Names, limit: int) -> None:
     sums: dict[tuple[tuple[str, ...], str, str], _Sum] = {}
     for w in found["waits"]:
-        key = (tuple(w["stack"]), _place(w["file"], w["line"]), names.of_lock(w["lock"], w["kind"]))
+        key = (tuple(w["stack"]), _place(w["file"], w["line"]), names.row(w["lock"], w["kind"])[1])
         sums.setdefault(key, _Sum()).add(w, _holder(names, w))
     rows = [
         (_time(s), count(s.count), what, place, shortened(stack) or OUTSIDE)
@@ -312,9 +332,18 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
         out.line(f"{plural(len(still), 'wait')} {ended}; the times are those up to then")
 
 
+def _is_helper(stack: list[str]) -> bool:
+    """Whether a call path is one of a thread or process that serves a pool or queue and runs no function of the program."""
+    if BEGIN_OF_CHILD in stack:  # what is above it is the call path of the parent
+        stack = stack[stack.index(BEGIN_OF_CHILD) :]
+    return all(function.partition(":")[0].startswith(HELPERS) for function in stack)
+
+
 def _is_idle(wait: dict[str, Any]) -> bool:
     """Whether a wait is a sleep, or that of an idle thread of a library."""
-    return wait["kind"] == "sleep" or (not wait["stack"] and wait["news"])
+    if wait["kind"] in ("sleep", "gil", "thread"):
+        return bool(wait["kind"] == "sleep")
+    return _is_helper(wait["stack"]) if wait["stack"] else bool(wait["news"])
 
 
 def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
@@ -323,13 +352,13 @@ def longest(found: dict[str, Any], info: dict[str, Any]) -> str:
     whole = sum(w["time"] for w in waits)
     if not whole:
         return ""
+    names = Names(found, info)
     times: dict[tuple[int | None, str], float] = {}
     for w in waits:
-        key = (w["lock"], w["kind"] if w["lock"] is None else "")
+        key = names.row(w["lock"], w["kind"])
         times[key] = times.get(key, 0.0) + w["time"]
-    lock, kind = max(times, key=lambda key: times[key])
-    what = Names(found, info).of_lock(lock, kind)
-    return f"threads waited {seconds(whole)} (without sleeps and idle threads), {seconds(times[lock, kind])} of it for {what}"
+    most = max(times, key=lambda key: times[key])
+    return f"threads waited {seconds(whole)} (without sleeps and idle threads), {seconds(times[most])} of it for {most[1]}"
 
 
 def summary(found: dict[str, Any], info: dict[str, Any]) -> list[str]:

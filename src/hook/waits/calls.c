@@ -242,6 +242,7 @@ static bool begin(struct call *c, int i)
 	PyObject *timeout = r->about == THREAD ? argument(c, 0, "timeout") : NULL;
 	const bool timed = timeout && timeout != Py_None;
 	sp_waits_begin(&c->wait, t, &p, o, kind, holder, 0, r->flags | (timed ? SP_RAW_WAIT_TIMED : 0));
+	Py_CLEAR(p.held);
 	return true;
 }
 

@@ -172,8 +172,8 @@ static unsigned kind_of(PyTypeObject *type)
 	return what;
 }
 
-/* Whether the object is the thread or process that waits, inside its own function, as with
- * threading.Thread(target=q.get): a thread that waits for another known object does not wait for itself. */
+/* Whether the object is the thread or process that waits, inside its own function, as in a worker of a pool or with
+ * threading.Thread(target=q.get): it does not wait for itself. */
 static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 {
 	if (kind == SP_RAW_WAIT_PROCESS) {
@@ -193,6 +193,26 @@ static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 	return is;
 }
 
+/* The object of the first argument; borrowed. The workers of an executor have it as a weak reference: then *held
+ * becomes a reference to it; held NULL, or has one
+ * already: weak references are not followed. */
+static PyObject *first_argument(sp_frame *f, PyObject **held)
+{
+	PyObject *o = sp_cell_value(sp_frame_argument(f, 0));
+	if (!o || !held || *held || !PyWeakref_CheckRefExact(o))
+		return o;
+#if PY_VERSION_HEX >= 0x030d0000
+	PyWeakref_GetRef(o, held);
+#else
+	o = PyWeakref_GET_OBJECT(o);
+	if (o != Py_None) {
+		Py_INCREF(o);
+		*held = o;
+	}
+#endif
+	return *held;
+}
+
 SP_WAITS_TOGETHER void sp_waits_find_site(struct sp_thread *t, struct sp_waits_site *p)
 {
 	sp_frame *f = sp_frame_current(PyThreadState_Get()), *last = f;
@@ -200,11 +220,16 @@ SP_WAITS_TOGETHER void sp_waits_find_site(struct sp_thread *t, struct sp_waits_s
 	const enum role theirs = t ? WAITS : MAKES;
 	*p = (struct sp_waits_site){.node = t ? (uint64_t)sp_stack_node(t, &unnamed) : 0};
 	for (int i = 0; f && i < DEEPEST && has_role(sp_frame_globals(f), theirs); i++) {
-		PyObject *self = sp_cell_value(sp_frame_argument(f, 0));
+		PyObject *self = first_argument(f, t ? &p->held : NULL);
 		const unsigned kind = self ? kind_of(Py_TYPE(self)) : 0;
 		if (!i && kind == SP_RAW_WAIT_CONDITION)
 			p->notified = !PyUnicode_CompareWithASCIIString(sp_frame_code(f)->co_name, "wait");
-		if (kind && !(p->user && is_itself(self, kind, f))) {
+		const bool itself = kind && is_itself(self, kind, f);
+		if (itself && t) {
+			f = NULL; /* `last` is the function that the thread or process runs for the library */
+			break;
+		}
+		if (kind && !itself) {
 			p->user = self;
 			p->kind = kind;
 		}

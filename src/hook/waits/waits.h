@@ -82,6 +82,8 @@ struct sp_waits_site {
 	int at;             /* offset of the instruction, in bytes */
 	PyObject
 	    *user; /* borrowed; the outermost object of threading, queue, … whose method waits; NULL: no such object */
+	PyObject
+	    *held; /* owned; what keeps `user` alive, NULL: others do; for Py_CLEAR() after the last use of `user` */
 	unsigned kind; /* enum sp_raw_wait_kind of `user` */
 	bool notified; /* inside Condition.wait() itself */
 };

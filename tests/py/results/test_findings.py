@@ -63,8 +63,14 @@ async def alone():
     time.sleep(0.15)  # before it has other tasks
     await asyncio.gather(child(), child())
 async def main(): await asyncio.gather(block(), other(), other())
+async def creator():
+    tasks = [asyncio.create_task(other()) for _ in range(3)]
+    await asyncio.sleep(0.001)
+    compute()
+    await asyncio.gather(*tasks)
 asyncio.run(main())
 asyncio.run(alone())
+asyncio.run(creator())
 """
 CALLBACKS = """
 import asyncio, socket, time
@@ -472,9 +478,11 @@ def test_garbage_collections(made, found):
 
 
 def test_a_step_that_blocks_the_event_loop(found):
-    (blocking,) = found("eventloop")["event-loop"]
-    assert blocking.title.startswith("__main__:block blocked its event loop for up to ")
-    assert blocking.function == "__main__:compute" and "2 other tasks" in blocking.evidence[1]
+    findings = {f.title.partition(" blocked its event loop for up to ")[0]: f for f in found("eventloop")["event-loop"]}
+    assert findings.keys() == {"__main__:block", "__main__:creator"}
+    for name, others in (("block", 2), ("creator", 3)):
+        blocking = findings[f"__main__:{name}"]
+        assert blocking.function == "__main__:compute" and f"{others} other tasks" in blocking.evidence[1]
 
 
 def test_a_callback_that_blocks_the_event_loop(found):

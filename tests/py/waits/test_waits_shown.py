@@ -11,6 +11,7 @@ import sys
 import pytest
 from commandline import run
 from spartito._analyse import Model
+from spartito.experiments import waiting
 from spartito.report import locktable
 from waiting import HELD, PROCESSES, Waits, command, line_of, recorded
 
@@ -190,6 +191,44 @@ def test_where_the_library_made_what_it_waits_for(spartito, tmp_path):
     assert not re.search(r"(Lock|Queue|Process|Executor) 0x", objects)
     executors = set(re.findall(r"ThreadPoolExecutor made at (\S+)", objects))
     assert executors - {f"program.py:{line_of(MADE, 'thread of asyncio')}"} == {f"program.py:{line_of(MADE, 'pool')}"}
+
+
+POOL = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+def many():
+    for _ in range(9):
+        threading.Event().wait(0.001)  # made here
+def sleeps():
+    for _ in range(4): time.sleep(0.1)
+with ThreadPoolExecutor(2) as pool:  # pool
+    for n in (1, 2): pool.submit(until_asleep, threading.main_thread())  # each of both threads begins
+    many()
+    sleeps()
+"""
+
+
+def test_a_pool_waits_for_work(spartito, tmp_path):
+    """Idle workers wait for their executor, and do not count in the summary. Many alike objects are one row. Functions that are not
+    in the list of kinds wait for what was recorded."""
+    text = "from asleep import until_asleep" + POOL
+    recorded(spartito, tmp_path, text)
+    done = run(spartito, "report", "waits", "--limit", "0", tmp_path / "x", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    objects, places, *_ = done.stdout.split("\n\n")
+    assert f"Event made at program.py:{line_of(text, 'made here')} (9 objects)" in objects and " #9" not in objects
+    idle = [line for line in places.splitlines() if line.endswith("concurrent.futures.thread:_worker") and " GIL " not in line]
+    made = f"ThreadPoolExecutor made at program.py:{line_of(text, 'pool')}"
+    assert idle and all(made in line and "concurrent/futures/thread.py:" in line for line in idle)
+
+    model = Model(str(tmp_path / "x"))
+    found = {(row["name"], row["kind"]): row["waiting"] for row in waiting.rows(model)}
+    locks = model.locks()
+    slept = sum(w["time"] for w in locks["waits"] if w["kind"] == "sleep" and w["stack"][-1] == "__main__:sleeps")
+    assert 0.4 <= slept and found["__main__:sleeps", "sleep"] == pytest.approx(slept, rel=0.05)
+    assert locktable.longest(locks, model.info()).startswith("threads waited ")
+    left = [w for w in locks["waits"] if not locktable._is_idle(w)]
+    assert not any(w["kind"] == "sleep" or w["stack"][-1] == "concurrent.futures.thread:_worker" and w["kind"] != "gil" for w in left)
 
 
 def test_files_of_libraries_are_shown_by_their_tails():

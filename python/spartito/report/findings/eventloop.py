@@ -14,28 +14,29 @@ if TYPE_CHECKING:
 
 COROUTINES = 1_000  # that are searched, those with the most time
 MAX_TASKS = 10_000  # more are not compared: it would take seconds
+ROUNDED = 0.999  # times of tasks and of functions are read from the clock one after the other
 INNER = 0.5  # a callee with this share of the time of the steps is shown as what blocks
 ONCE = "asyncio.base_events:BaseEventLoop._run_once"  # an iteration of the loop: waits for events, and calls what is ready
 HANDLE = "asyncio.events:Handle._run"  # calls a callback; steps of tasks are callbacks, too
 CONTEXT = "<method 'run' of '_contextvars.Context' objects>"  # between them with --c-calls
 
 
-def _delayed(tasks: list[dict[str, Any]], region: str) -> int:
-    """The largest number of other tasks that a blocking task of the coroutine `region` delayed, whichever step blocked: those that
-    its thread had from its begin to its end. Its creator does not count, as it may wait for the task."""
-    most = 0
+def _delayed(tasks: list[dict[str, Any]], region: str, longest: float) -> int:
+    """The least number of other tasks that existed in the longest step of the coroutine `region`, which took `longest` s, for
+    BLOCKING at least. When and in which task that was is not recorded: but a step that does not fit into the time without the other
+    task was in the time with it. The creator of the blocking task does not count, as it may wait for it."""
+    numbers = []
     for task in tasks:
-        if task["region"] == region and task["running"] >= thresholds.BLOCKING:
-            others = [
-                other
-                for other in tasks
-                if other["location"] == task["location"]
-                and other["id"] not in (task["id"], task["creator"])
-                and other["created"] <= task["begin"]
-                and other["end"] >= task["end"]
-            ]
-            most = max(most, len(others))
-    return most
+        if task["region"] != region or task["running"] < longest * ROUNDED:
+            continue
+        others = 0
+        for other in tasks:
+            if other["location"] == task["location"] and other["id"] not in (task["id"], task["creator"]):
+                both = min(task["end"], other["end"]) - max(task["begin"], other["created"])
+                without = task["end"] - task["begin"] - max(0.0, both)
+                others += longest - without >= thresholds.BLOCKING
+        numbers.append(others)
+    return min(numbers, default=0)
 
 
 def _calls_back(row: dict[str, Any] | None) -> bool:
@@ -115,11 +116,11 @@ def blocking(run: Run) -> list[Finding]:
         within = _within(run, row)
         inner = within[-1]
         if row["name"] in coroutines:
-            others = _delayed(tasks, row["name"])
+            others = _delayed(tasks, row["name"], row["max"])
             if others < 1:
                 continue  # it delays no task that is known
             what = f"{plural(row['visits'] + row['resumed'], 'step')} of {place(row)}"
-            delayed = f"the event loop had {plural(others, 'other task')} all that time, which could not run during a step"
+            delayed = f"the event loop had {plural(others, 'other task')} then, which could not run during a step"
             by_parts, command = "divide the computation by await asyncio.sleep(0)", run.report("tasks")
         else:
             # asyncio's own callbacks call those of the program
