@@ -137,7 +137,11 @@ def _json(
         "compensated": compensated,
         "costs": [[cost.cost(info, compensated)[0] for info in g.infos] for g in groups],
         "unlike": unlike(groups),
-        "notes": [*summary(found, groups, share, values.get("by") == "path"), *moved(found), *notes(found, groups, share, compensated)],
+        "notes": [
+            *summary(found, groups, share, values.get("by") == "path"),
+            *moved(found),
+            *notes(found, groups, share, compensated),
+        ],
         **({} if exceeded is None else {"exceeded": exceeded, "undecided": undecided, "incomplete": list(incomplete)}),
         **found,
         "rows": found["rows"][:limit] if limit else found["rows"],

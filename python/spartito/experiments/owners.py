@@ -70,7 +70,7 @@ def line(model: Model, info: dict[str, Any]) -> str:
             text += f" (most: {name(package)} {percent(time, whole)} %)"
         if parts[key] >= LEAST * whole:
             named.append(text)
-    return f"time: {', '.join(named)}"
+    return f"{'running time' if contents.split(info) else 'time'}: {', '.join(named)}"
 
 
 def missing(info: dict[str, Any], process: int) -> list[str]:

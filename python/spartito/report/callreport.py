@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.messages import Refused
-from spartito.base.text import plural, seconds
+from spartito.base.text import count, plural, seconds
 from spartito.experiments import contents, sampled
 from spartito.experiments.cost import cost_place, cost_sentence
 from spartito.report import mpitable
@@ -58,6 +58,16 @@ class CallReport(Report):
         _footer(query, found["notes"], out)
 
 
+def _forked(query: Query) -> list[str]:
+    """A line about total times that contain those of other processes."""
+    forked = sum(p["forked"] for p in query.info["processes"])
+    if not forked or query.process >= 0:
+        return []
+    were = "processes were" if forked > 1 else "process was"
+    total = "the total time of a function that was open then contains theirs"
+    return [f"{count(forked)} {were} forked: {total}; --process N shows one"]
+
+
 def _footer(query: Query, notes: list[str], out: Output) -> None:
     info = query.info
     called = any(loc["visits"] or loc["resumed"] for loc in info["locations"])
@@ -67,7 +77,7 @@ def _footer(query: Query, notes: list[str], out: Output) -> None:
         out.line("no calls were recorded" + lines + memory)
     out.line()
     every = "all ranks: " if query.process >= 0 else ""
-    for line in (*sampled.notes(info), *(every + text for text in of_mpi(info)), *notes):
+    for line in (*_forked(query), *sampled.notes(info), *(every + text for text in of_mpi(info)), *notes):
         out.line(line)
     cost = f"; {cost_sentence(info)}, which {cost_place(query.given('compensate'))}" if called else ""
     out.line(

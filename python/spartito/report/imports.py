@@ -47,7 +47,7 @@ def line(modules: list[dict[str, Any]], busy: float, share: bool) -> str:
     most = ", ".join(f"{name(m['module'])} {seconds(m['incl'])}" for m in first)
     part = f" ({percent(total, busy)} %)" if share else ""
     said = f"imports took {seconds(total)}{part}" + (f": {most}" if most else "")
-    return f"{said}; of these, the table has only modules of the program; spartito report imports shows all"
+    return f"{said}; the table leaves them out, except modules of the program; spartito report imports shows all"
 
 
 class Imports(Report):

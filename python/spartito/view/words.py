@@ -97,6 +97,16 @@ def _waiting(model: Model, info: dict[str, Any]) -> list[Sentence]:
     return [Sentence(f"{who} waited for {share(total, busy)} of the {seconds(busy)} that were recorded: {where}.")]
 
 
+def _preempted(info: dict[str, Any]) -> list[Sentence]:
+    """A sentence about the time in which threads had no processor."""
+    total, busy = contents.preempted(info), sum(loc["busy"] for loc in info["locations"])
+    if total <= 0 or total < SOME * busy:
+        return []
+    who = "The thread was" if len(info["locations"]) == 1 else "The threads were"
+    part = f"{share(total, busy)} of the {seconds(busy)} that were recorded"
+    return [Sentence(f"{who} preempted for {part}: ready to run, but the processors ran something else.")]
+
+
 def _of_function(row: dict[str, Any], total: float, whole: str) -> str:
     part, where = _capital(share(row["running"], total)), f"{name(row['name'])}{place(row)}"
     calls = f", in {plural(row['visits'], 'call')}" if row["visits"] else ""
@@ -114,13 +124,13 @@ def _functions(rows: list[tuple[int, dict[str, Any]]], total: float, whole: str)
         return []
     region, first = rows[0]
     if first["running"] < LARGE * total:
-        text = f"No function stands out: the largest exclusive time is {share(first['running'], total)} of {whole}"
+        text = f"No function stands out: the longest is {share(first['running'], total)} of {whole}"
         return [Sentence(f"{text}, in {name(first['name'])}{place(first)}.", region)]
     found = [Sentence(_of_function(first, total, whole), region)]
     more = [(i, r) for i, r in rows[1:4] if r["running"] >= SOME * total]
     if more:
         names = [f"{name(r['name'])} ({share(r['running'], total)})" for _, r in more]
-        found.append(Sentence(f"Next by exclusive time: {', '.join(names)}.", more[0][0]))
+        found.append(Sentence(f"Next: {', '.join(names)}.", more[0][0]))
     return found
 
 
@@ -286,6 +296,7 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
         worked, worth = [(i, r) for i, r in worked if not _is_the_shell(r)], worth - shell
     found, waits = _functions(worked, worth, _whole(info, worth)), _waiting(model, info)
     found = waits + found if _waited(info) >= MOSTLY else found + waits
+    found += _preempted(info)
     found += _call_path(model, total - shell, worked[0][1]["name"] if worked else "")
     found += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:

@@ -258,8 +258,8 @@ static uint64_t pop(struct sp_waits *all, const struct sp_wait *w, uint64_t took
 	return took > inner ? took - inner : 0;
 }
 
-/* A wait begins or ends. In a trace it is an event (row NULL: it is none). Without one, its time is still a gap of its
- * own for the off-CPU time: a thread that both waited and was preempted in one long gap could not be judged. */
+/* A wait begins or ends. In a trace that is an event, if the wait has a row. Otherwise a gap for the off-CPU time ends
+ * here: a thread that both waited and was preempted in one long gap could not be judged. */
 static void mark(struct sp_thread *t, unsigned what, const struct sp_raw_wait *row, uint32_t second, uint64_t now)
 {
 	const uint64_t payload[2] = {row ? (uint64_t)row->object | (uint64_t)row->kind << 32 : 0, second};

@@ -64,7 +64,7 @@ def test_one_function_takes_the_time():
     rows = [row("solver:step", 1.984, visits=1200, file="/x/solver.py", line=41), row("solver:halo", 0.5), row("solver:rest", 0.1)]
     assert sentences_of(experiment([3.2]), rows) == [
         "62 % of 3.200 s is spent in solver:step (solver.py:41) itself, in 1,200 calls.",
-        "Next by exclusive time: solver:halo (16 %).",
+        "Next: solver:halo (16 %).",
     ]
 
 
@@ -84,7 +84,7 @@ def test_what_a_notebook_does_for_a_cell_is_no_part_of_it():
     text = sentences_of(experiment([1.0]), rows, FixedModel([cell, module]))
     assert text == [
         "83 % of 300.0 ms is spent in In[2]:step (In[2]:4) itself, in 1 call.",
-        "Next by exclusive time: In[2]:solve (17 %).",
+        "Next: In[2]:solve (17 %).",
     ]
     text = sentences_of(experiment([1.0]), rows, FixedModel([cell, module, solve]))
     assert text[-1] == "90 % passes through In[3] > In[3]:<module> > In[2]:solve (In[2]:1)."
@@ -92,7 +92,7 @@ def test_what_a_notebook_does_for_a_cell_is_no_part_of_it():
 
 def test_no_function_stands_out():
     text = sentences_of(experiment([10.0]), [row("a:f", 0.4, file="<string>", line=3), row("a:g", 0.3)])
-    assert text == ["No function stands out: the largest exclusive time is 4.0 % of 10.00 s, in a:f."]
+    assert text == ["No function stands out: the longest is 4.0 % of 10.00 s, in a:f."]
 
 
 def test_code_outside_of_functions():
