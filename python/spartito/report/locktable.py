@@ -102,8 +102,8 @@ class Names:
         return [f"{title} ({count(number[title])} objects)" if number[title] > MANY else "" for title in kin]
 
     def row(self, index: int | None, kind: str) -> tuple[int | None, str]:
-        """What waits for a lock have in common with others in a row of a table: the object (None: there is no distinct one, or it is
-        one of many), and its title."""
+        """A row of a table, for all waits for one object or for many alike. Returns the object and the title. Object None: there is
+        no distinct object, or there are many."""
         if index is not None and self._kin[index]:
             return None, self._kin[index]
         return None if index is None else self.shown[index], self.of_lock(index, kind)
