@@ -66,7 +66,10 @@ def test_waits_are_named(tmp_path, options):
     found = {row["qualname"]: row["metrics"] for row in m.flat() if row["module"] == "__main__"}
     for function, state in (("append", "object_lock"), ("spin", "stopped"), ("acquire", "idle")):
         times = {s: found[function][f"sampled_{s}"]["incl"] * 1e-9 for s in ("object_lock", "stopped", "idle", "gil")}
-        assert times.pop(state) == pytest.approx(waited[function], rel=0.2, abs=0.1), (function, waited, found)
+        # on a busy machine it may be without a processor before it waits or after that, which counts as running
+        preempted = 0.0 if function == "spin" else found[function]["sampled_running"]["incl"] * 1e-9
+        assert times[state] + preempted == pytest.approx(waited[function], rel=0.2, abs=0.1), (function, waited, found)
+        assert times.pop(state) > 0.5 * waited[function]
         others = {"object_lock", "stopped", "gil"} - {state}  # before and after it is idle
         assert sum(times[s] for s in others) < 0.1 * waited[function]
     kinds = waiting.sums(waiting.rows(m))
