@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 LEAST = 0.001  # share of the time from which a call path matters for a sentence
+SHORT = 40e-6  # s: shorter waits are not off-CPU time (src/record/waits/off_cpu.c)
 OTHER = "other"  # a function that is not in the list
 MPI = "MPI"  # all functions of MPI
 SAMPLED = {"sampled_gil": "GIL", "sampled_object_lock": "object lock", "sampled_stopped": "stopped"}  # kinds that samples found
@@ -105,17 +106,22 @@ def sums(found: list[dict[str, Any]]) -> dict[str, float]:
 
 
 class _Recorded:
-    """What `run --waits` recorded for call paths whose functions are not in the list."""
+    """What `run --waits` or `--gil` recorded for call paths whose functions are not in the list."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self._left: dict[tuple[str, ...], dict[str, float]] | None = None  # {call path: {kind: seconds}}
 
-    def take(self, stack: list[dict[str, Any]], most: float) -> dict[str, float]:
+    def take(self, row: dict[str, Any], stack: list[dict[str, Any]], most: float) -> dict[str, float]:
         """The seconds of a call path by kind, at most `most` in all. They are not given again."""
+        if not row["metrics"].get("wait_time", {}).get("excl"):
+            gil = row["metrics"].get("gil_wait", {}).get("excl", 0) * 1e-9
+            return {"GIL": min(most, gil)} if gil else {}
         if self._left is None:
             self._left = {}
             for wait in self._model.locks()["waits"]:
+                if wait["time"] < SHORT * wait["count"]:
+                    continue  # they count as running
                 of_path = self._left.setdefault(tuple(wait["stack"]), {})
                 kind = RECORDED.get(wait["kind"], "lock")
                 of_path[kind] = of_path.get(kind, 0.0) + wait["time"]
@@ -138,8 +144,8 @@ def _parts(row: dict[str, Any], stack: list[dict[str, Any]], recorded: _Recorded
             out[kind] = min(rest, value["excl"] * 1e-9)
             rest -= out[kind]
     kind = kind_of(stack)
-    if kind == OTHER and row["metrics"].get("wait_time", {}).get("excl"):
-        for known, time in recorded.take(stack, rest).items():
+    if kind == OTHER:
+        for known, time in recorded.take(row, stack, rest).items():
             out[known] = out.get(known, 0.0) + time
             rest -= time
     if rest > 0:

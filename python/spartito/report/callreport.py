@@ -50,7 +50,7 @@ class CallReport(Report):
             if i:
                 out.line()
             if part.title:
-                out.line(f"{part.title}: {seconds(part.busy)}", "bold")
+                out.line(f"{part.title}: {part.time}", "bold")
             self.table(query, part, rows[i], out)
         remark = self.remark(query, max(map(len, rows), default=0))
         if remark:
@@ -61,7 +61,7 @@ class CallReport(Report):
 def _forked(query: Query) -> list[str]:
     """A line about total times that contain those of other processes."""
     forked = sum(p["forked"] for p in query.info["processes"])
-    if not forked or query.process >= 0:
+    if not forked or query.process >= 0 or query.given("processes") or query.given("threads"):
         return []
     were = "processes were" if forked > 1 else "process was"
     total = "the total time of a function that was open then contains theirs"

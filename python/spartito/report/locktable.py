@@ -32,8 +32,10 @@ KINDS = {
 }
 LIFETIME_LOCK = "threading:Thread._set_tstate_lock"  # acquires a lock that a thread holds until it ends
 C_THREAD = "pthread_t"  # type of the object in a wait for the end of a C thread
-# modules whose threads and processes wait for work of others; begins of names
-HELPERS = ("threading", "queue", "concurrent.futures", "multiprocessing", "selectors", "socket", "subprocess", "asyncio", "joblib")
+# packages whose threads and processes wait for work of others
+HELPERS = ("threading", "queue", "concurrent", "multiprocessing", "selectors", "socket", "subprocess", "asyncio", "joblib")
+WORK_ITEM = "concurrent.futures.thread:_WorkItem.run"  # what a worker of a thread pool runs belongs to the program
+END_OF_PROGRAM = "threading:_shutdown"  # the main thread waits there for the others
 BEGIN_OF_CHILD = "multiprocessing.process:BaseProcess._bootstrap"
 PATH = Column("call path", left=True, style="cyan", rank=1)
 OUTSIDE = "(outside of Python functions)"  # an empty call path; reports of memory use the same words
@@ -82,6 +84,7 @@ class Names:
         alike: dict[tuple[int, str], dict[int, int]] = {}  # (process, title): {object: its number among those with this title}
         # for each lock the object that tables show: the lock, or the object that it is a part of
         self.shown = [i if lock["user"] is None else lock["user"] for i, lock in enumerate(self.locks)]
+        self._kin = self._find_kin()
         for i, lock in enumerate(self.locks):
             numbers = alike.setdefault((lock["process"], self.titles[i]), {})
             numbers.setdefault(self.shown[i], len(numbers) + 1)
@@ -89,17 +92,17 @@ class Names:
             numbers = alike[lock["process"], self.titles[i]]
             if len(numbers) > 1:
                 self.titles[i] += f" #{numbers[self.shown[i]]}"
-        self._kin = self._find_kin()
 
     def _find_kin(self) -> list[str]:
-        """For each lock, the title of the many objects like it; empty: there are few."""
-        # a row for each would hide the others: multiprocessing makes a selector for each message
-        kin = [re.sub(r" (#\d+|0x[0-9a-f]+)", "", title) for title in self.titles]
-        objects: dict[str, set[int]] = {}
-        for shown, title in zip(self.shown, kin):
-            objects.setdefault(title, set()).add(shown)
-        number = {title: len(those) for title, those in objects.items()}
-        return [f"{title} ({count(number[title])} objects)" if number[title] > MANY else "" for title in kin]
+        """For each lock, the title of the many objects of its process that are like it; empty: there are few. A row for each would
+        hide the others: multiprocessing makes a selector for each message."""
+        kin = []
+        objects: dict[tuple[int, str], set[int]] = {}
+        for i, lock in enumerate(self.locks):
+            title = re.sub(r" 0x[0-9a-f]+$", "", self.titles[i])
+            kin.append((lock["process"], title))
+            objects.setdefault(kin[i], set()).add(self.shown[i])
+        return [f"{key[1]} ({count(len(objects[key]))} objects)" if len(objects[key]) > MANY else "" for key in kin]
 
     def row(self, index: int | None, kind: str) -> tuple[int | None, str]:
         """A row of a table, for all waits for one object or for many alike. Returns the object and the title. Object None: there is
@@ -335,8 +338,10 @@ def write(out: Output, found: dict[str, Any], info: dict[str, Any], limit: int) 
 def _is_helper(stack: list[str]) -> bool:
     """Whether a call path is one of a thread or process that serves a pool or queue and runs no function of the program."""
     if BEGIN_OF_CHILD in stack:  # what is above it is the call path of the parent
-        stack = stack[stack.index(BEGIN_OF_CHILD) :]
-    return all(function.partition(":")[0].startswith(HELPERS) for function in stack)
+        stack = stack[len(stack) - stack[::-1].index(BEGIN_OF_CHILD) - 1 :]
+    if WORK_ITEM in stack or END_OF_PROGRAM in stack:
+        return False
+    return all(function.partition(":")[0].partition(".")[0] in HELPERS for function in stack)
 
 
 def _is_idle(wait: dict[str, Any]) -> bool:

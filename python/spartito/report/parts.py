@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.text import name
+from spartito.base.text import name, seconds
 from spartito.experiments import family
 from spartito.experiments.naming import title
 from spartito.options.kinds import Usage
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """One part. busy: time of its threads in regions, in s; running: the part of it on a processor. location, process: index,
-    -1: all."""
+    """One part. busy: time of its threads in regions, in s; running: the part of it on a processor. time: both as text. location,
+    process: index, -1: all."""
 
     def __init__(self, title: str, locations: list[dict[str, Any]], location: int = -1, process: int = -1) -> None:
         self.title = title
         self.busy = float(sum(loc["busy"] for loc in locations))
         self.running = float(sum(loc["running"] for loc in locations))
+        self.time = seconds(self.running)
+        if self.running < self.busy:
+            self.time += f" running of {seconds(self.busy)}"
         self.location = location
         self.process = process
 
@@ -43,19 +46,28 @@ def _thread(location: dict[str, Any]) -> str:
     return nameless if location["name"] in ("", nameless) else f"thread {name(location['name'])} ({location['tid']})"
 
 
+def _ordered(info: dict[str, Any], those: list[Part], helper: list[bool]) -> list[Part]:
+    if info["worlds"]:
+        return those
+    return [those[i] for i in sorted(range(len(those)), key=lambda i: (helper[i], -those[i].running))]
+
+
 def parts(query: Query) -> list[Part]:
-    """The parts that the options select. Empty only for an experiment without threads or processes."""
+    """The parts that the options select: ranks in their order, others by running time, idle helpers last. Empty only for an
+    experiment without threads or processes."""
     info = query.info
     if query.given("threads"):
-        return [
+        threads = [
             Part(f"{_thread(loc)} of {title(info, loc['process'])}", [loc], location=i)
             for i, loc in enumerate(info["locations"])
         ]
+        return _ordered(info, threads, [loc["helper"] for loc in info["locations"]])
     if query.given("processes"):
-        return [
+        processes = [
             Part(f"{title(info, i)}, {name(family.origin(info, i))}", _locations(info, i), process=i)
             for i in range(len(info["processes"]))
         ]
+        return _ordered(info, processes, [p["helper"] for p in info["processes"]])
     process = query.process
     return [Part(title(info, process) if process >= 0 else "", _locations(info, process), process=process)]
 

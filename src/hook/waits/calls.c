@@ -241,8 +241,8 @@ static bool begin(struct call *c, int i)
 	/* a join with a timeout cannot be part of a deadlock */
 	PyObject *timeout = r->about == THREAD ? argument(c, 0, "timeout") : NULL;
 	const bool timed = timeout && timeout != Py_None;
-	sp_waits_begin(&c->wait, t, &p, o, kind, holder, 0, r->flags | (timed ? SP_RAW_WAIT_TIMED : 0));
 	Py_CLEAR(p.held);
+	sp_waits_begin(&c->wait, t, &p, o, kind, holder, 0, r->flags | (timed ? SP_RAW_WAIT_TIMED : 0));
 	return true;
 }
 

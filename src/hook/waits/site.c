@@ -193,13 +193,12 @@ static bool is_itself(PyObject *self, unsigned kind, sp_frame *f)
 	return is;
 }
 
-/* The object of the first argument; borrowed. The workers of an executor have it as a weak reference: then *held
- * becomes a reference to it; held NULL, or has one
- * already: weak references are not followed. */
+/* The object of the first argument; borrowed. held: to follow a weak reference, by which the workers of an executor
+ * have it; *held becomes a reference to it. NULL: not followed. */
 static PyObject *first_argument(sp_frame *f, PyObject **held)
 {
 	PyObject *o = sp_cell_value(sp_frame_argument(f, 0));
-	if (!o || !held || *held || !PyWeakref_CheckRefExact(o))
+	if (!o || !held || !PyWeakref_CheckRefExact(o))
 		return o;
 #if PY_VERSION_HEX >= 0x030d0000
 	PyWeakref_GetRef(o, held);
@@ -220,7 +219,8 @@ SP_WAITS_TOGETHER void sp_waits_find_site(struct sp_thread *t, struct sp_waits_s
 	const enum role theirs = t ? WAITS : MAKES;
 	*p = (struct sp_waits_site){.node = t ? (uint64_t)sp_stack_node(t, &unnamed) : 0};
 	for (int i = 0; f && i < DEEPEST && has_role(sp_frame_globals(f), theirs); i++) {
-		PyObject *self = first_argument(f, t ? &p->held : NULL);
+		/* an idle worker waits for its executor; one that runs something waits for what that waits for */
+		PyObject *self = first_argument(f, t && !i ? &p->held : NULL);
 		const unsigned kind = self ? kind_of(Py_TYPE(self)) : 0;
 		if (!i && kind == SP_RAW_WAIT_CONDITION)
 			p->notified = !PyUnicode_CompareWithASCIIString(sp_frame_code(f)->co_name, "wait");

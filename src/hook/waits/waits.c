@@ -249,8 +249,8 @@ __attribute__((noinline, hot)) static PyObject *wait_for(const struct request *q
 			o->user = user ? user->id : 0;
 		}
 	}
-	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : q->kind, holder, holder_node, flags);
 	Py_CLEAR(p.held);
+	sp_waits_begin(&w, t, &p, o, p.user ? p.kind : q->kind, holder, holder_node, flags);
 	PyObject *r = wait_here(q);
 	if (SP_UNLIKELY(!r) && w.process == sp_adapter_read(&sp_adapter_process) && sp_self == t)
 		sp_waits_find_cycle(&w);

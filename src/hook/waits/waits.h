@@ -82,10 +82,9 @@ struct sp_waits_site {
 	int at;             /* offset of the instruction, in bytes */
 	PyObject
 	    *user; /* borrowed; the outermost object of threading, queue, … whose method waits; NULL: no such object */
-	PyObject
-	    *held; /* owned; what keeps `user` alive, NULL: others do; for Py_CLEAR() after the last use of `user` */
-	unsigned kind; /* enum sp_raw_wait_kind of `user` */
-	bool notified; /* inside Condition.wait() itself */
+	PyObject *held; /* owned; what keeps `user` alive, NULL: others do; for Py_CLEAR() before the wait */
+	unsigned kind;  /* enum sp_raw_wait_kind of `user` */
+	bool notified;  /* inside Condition.wait() itself */
 };
 /* Finds the call site of the calling thread; t NULL: of the making of an object. */
 void sp_waits_find_site(struct sp_thread *t, struct sp_waits_site *p);

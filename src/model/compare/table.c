@@ -8,6 +8,7 @@
 #include "model/builder/problem.h"
 #include "model/metric.h"
 #include "model/path.h"
+#include "model/process.h"
 #include "model/report/walk.h"
 #include "model/str.h"
 
@@ -78,13 +79,23 @@ static void average_preempted(struct building *b)
 	}
 }
 
+/* Whether preemption was measured in all processes; samples do not know it. */
+static bool knows_preempted(const struct sp_model *m)
+{
+	bool all = sp_off_cpu_columns(m).preempted != 0;
+
+	for (size_t i = 0; i < m->n_processes; i++)
+		all &= m->processes[i].counted || !m->processes[i].sampled;
+	return all;
+}
+
 /* Preemption is left out if all models know it. Otherwise the times of a few would lack what the others contain. */
 static int prepare(struct building *b)
 {
 	bool all = true;
 
 	for (size_t k = 0; k < b->c->n_models; k++)
-		all &= sp_off_cpu_columns(b->c->models[k]).preempted != 0;
+		all &= knows_preempted(b->c->models[k]);
 	b->numbers.entries = b->q->paths ? b->c->n_paths : b->c->n_regions;
 	b->numbers.n = calloc(b->numbers.entries * b->c->n_models + 1, sizeof(*b->numbers.n));
 	b->preempted = calloc(b->c->n_models + 1, sizeof(*b->preempted));

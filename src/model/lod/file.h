@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define SP_LOD_MAGIC   "SPPYRAMD"
-#define SP_LOD_VERSION 7u
+#define SP_LOD_VERSION 8u
 
 enum {
 	SP_LOD_PAGE = 4096,

@@ -62,16 +62,17 @@ def test_balance_over_processes(spartito, made):
     work = rows["__main__:work"]
     assert work["units"] == 3
     parts = json.loads(run(spartito, "report", "--processes", "--json", "--limit", "0", made / "program").stdout)["parts"]
-    times = [sum(row["incl"] for row in part["rows"] if row["name"] == "__main__:work") for part in parts]
-    assert all(time >= 0.05 * n for n, time in enumerate(sorted(times)))
-    assert work["incl"]["max"] == pytest.approx(max(times)) and work["incl"]["min"] == 0.0
-    assert work["incl"]["mean"] == pytest.approx(sum(times) / 4)
+    times = {part["process"]: sum(row["incl"] for row in part["rows"] if row["name"] == "__main__:work") for part in parts}
+    assert [part["running"] for part in parts] == sorted((part["running"] for part in parts), reverse=True)
+    assert all(time >= 0.05 * n for n, time in enumerate(sorted(times.values())))
+    assert work["incl"]["max"] == pytest.approx(max(times.values())) and work["incl"]["min"] == 0.0
+    assert work["incl"]["mean"] == pytest.approx(sum(times.values()) / 4)
     assert work["incl"]["imbalance"] == pytest.approx(work["incl"]["max"] - work["incl"]["mean"])
     assert work["incl"]["percent"] == pytest.approx(100 * (work["incl"]["max"] / work["incl"]["mean"] - 1))
     assert found["rows"] == sorted(found["rows"], key=lambda row: -row["running"]["imbalance"])
-    assert work["incl"]["max_unit"] == times.index(max(times))  # on a busy machine any child may have taken longest
+    assert work["incl"]["max_unit"] == max(times, key=times.get)  # on a busy machine any child may have taken longest
     assert rows["__main__:write"]["units"] == 1
-    (writes,) = [i for i, part in enumerate(parts) if any(row["name"] == "__main__:write" for row in part["rows"])]
+    (writes,) = [part["process"] for part in parts if any(row["name"] == "__main__:write" for row in part["rows"])]
     assert rows["__main__:write"]["incl"]["max_unit"] == writes != 0
     idle = {row["name"]: row["idle"] for row in found["idle"]}
     assert idle["__main__:child"] == [work["incl"]["min_unit"]]

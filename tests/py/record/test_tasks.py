@@ -11,6 +11,7 @@ from commandline import run
 from programs import HOOKS, WITHOUT_GIL
 from rawfile import Raw
 from spartito._analyse import Model
+from spartito.experiments import waiting
 
 EVENTS = {50: "thread", 51: "join", 52: "create", 53: "switch", 54: "end", 55: "awaits", 56: "gil", 57: "handover"}
 NONE = 2**32 - 1
@@ -472,6 +473,8 @@ def test_waits_for_the_gil(spartito, tmp_path):
     (row,) = (r for r in model.flat() if r["name"] == "__main__:spin")
     waited = row["metrics"]["gil_wait"]["excl"]
     assert 0 < waited < row["incl"] * 1e9
+    kinds = {r["kind"]: r["waiting"] for r in waiting.rows(model) if r["name"] == "__main__:spin"}
+    assert kinds["GIL"] == pytest.approx(min(waited * 1e-9, row["waiting"]), rel=0.01)
     streams = events(tmp_path)
     names = {location["name"]: i for i, location in enumerate(info["locations"])}
     spinning = [streams[names[f"spin-{k}"]] for k in range(2)]

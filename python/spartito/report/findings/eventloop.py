@@ -21,22 +21,40 @@ HANDLE = "asyncio.events:Handle._run"  # calls a callback; steps of tasks are ca
 CONTEXT = "<method 'run' of '_contextvars.Context' objects>"  # between them with --c-calls
 
 
+def _creators(tasks: dict[int, dict[str, Any]], task: dict[str, Any]) -> set[int]:
+    """The ids of the creator of a task, its creator, and so on."""
+    found: set[int] = set()
+    at = task["creator"]
+    while at is not None and at not in found:
+        found.add(at)
+        at = tasks[at]["creator"] if at in tasks else None
+    return found
+
+
 def _delayed(tasks: list[dict[str, Any]], region: str, longest: float) -> int:
-    """The least number of other tasks that existed in the longest step of the coroutine `region`, which took `longest` s, for
-    BLOCKING at least. When and in which task that was is not recorded: but a step that does not fit into the time without the other
-    task was in the time with it. The creator of the blocking task does not count, as it may wait for it."""
+    """The least number of other tasks that existed in the longest step of the tasks of the coroutine `region`, which took `longest`
+    s, for BLOCKING at least. When and in which task that was is not recorded: but a step that does not fit into the time without
+    the other task was in the time with it. Those that created the blocking task do not count, as they may wait for it."""
+    known = {task["id"]: task for task in tasks}
     numbers = []
     for task in tasks:
         if task["region"] != region or task["running"] < longest * ROUNDED:
             continue
-        others = 0
+        others, creators = 0, _creators(known, task)
         for other in tasks:
-            if other["location"] == task["location"] and other["id"] not in (task["id"], task["creator"]):
+            if other["location"] == task["location"] and other is not task and other["id"] not in creators:
                 both = min(task["end"], other["end"]) - max(task["begin"], other["created"])
                 without = task["end"] - task["begin"] - max(0.0, both)
                 others += longest - without >= thresholds.BLOCKING
         numbers.append(others)
     return min(numbers, default=0)
+
+
+def _all_listed(tasks: list[dict[str, Any]], rows: list[dict[str, Any]], region: str) -> bool:
+    """Whether all steps of the coroutine `region` are those of the listed tasks. Otherwise its longest step may be in a task that is
+    not listed, or below a coroutine that a filter left out."""
+    listed = sum(task["running"] for task in tasks if task["region"] == region)
+    return bool(listed >= ROUNDED * sum(row["incl"] for row in rows if row["name"] == region))
 
 
 def _calls_back(row: dict[str, Any] | None) -> bool:
@@ -103,20 +121,23 @@ def blocking(run: Run) -> list[Finding]:
     known = run.model.tasks(limit=COROUTINES)
     coroutines = {group["name"] for group in known["groups"]}
     complete = known["coroutines"] <= COROUTINES  # otherwise, a callback may be a coroutine
-    rows = run.outermost(lambda row: row["name"] in coroutines or (complete and _callback(row)))
-    rows = [row for row in rows if row["max"] >= thresholds.BLOCKING and run.of_threads(row["incl"]).enough]
+    every = run.outermost(lambda row: row["name"] in coroutines or (complete and _callback(row)))
+    rows = [row for row in every if row["max"] >= thresholds.BLOCKING and run.of_threads(row["incl"]).enough]
     if not rows:
         return []
     if known["count"] > MAX_TASKS:
         raise Error(f"event loops: there are more than {count(MAX_TASKS)} tasks; spartito report tasks shows their times")
-    tasks = [task for task in run.model.tasks()["tasks"] if task["begin"] is not None and task["end"] is not None]
+    tasks = [task for task in run.model.tasks()["tasks"] if task["begin"] is not None]
+    for task in tasks:
+        if task["end"] is None:
+            task["end"] = run.info["end"] - run.info["begin"]
     delaying: dict[int, float] | None = None
     found = []
     for row in rows:
         within = _within(run, row)
         inner = within[-1]
         if row["name"] in coroutines:
-            others = _delayed(tasks, row["name"], row["max"])
+            others = _delayed(tasks, row["name"], row["max"]) if _all_listed(tasks, every, row["name"]) else 0
             if others < 1:
                 continue  # it delays no task that is known
             what = f"{plural(row['visits'] + row['resumed'], 'step')} of {place(row)}"

@@ -73,6 +73,19 @@ class Finding:
         return {"topic": self.topic, "title": self.title, **gain, **{key: getattr(self, key) for key in keys}}
 
 
+def _idle(info: dict[str, Any]) -> list[dict[str, Any]]:
+    """The locations that are helpers, or a process's further threads that hardly ran. Beside many of them, no share of the time of
+    all threads is large."""
+    seen: set[int] = set()
+    found = []
+    for loc in info["locations"]:
+        first = loc["process"] not in seen
+        seen.add(loc["process"])
+        if loc["helper"] or (not first and loc["running"] < thresholds.IDLE * loc["busy"]):
+            found.append(loc)
+    return found
+
+
 class Run:
     """The experiment. compensated: the cost of measuring is subtracted from the model's times."""
 
@@ -82,9 +95,10 @@ class Run:
         self.compensated = compensated
         self.visits = sum(loc["visits"] + loc["resumed"] for loc in self.info["locations"])
         self.metrics = {m["name"]: m for m in self.info["metrics"]}
-        self._busy = float(sum(loc["busy"] for loc in self.info["locations"]))
+        self._all = float(sum(loc["busy"] for loc in self.info["locations"]))
+        self._busy = self._all - sum(loc["busy"] for loc in _idle(self.info))
         self._split = contents.split(self.info)
-        self.running = float(sum(loc["running"] for loc in self.info["locations"])) if self._split else self._busy
+        self.running = float(sum(loc["running"] for loc in self.info["locations"])) if self._split else self._all
         self._place = as_argument(shown(self.info["dir"]))
         self._paths: list[dict[str, Any]] | None = None
 
@@ -93,8 +107,12 @@ class Run:
         return f"spartito report {words}{f' --match {quoted(match)}' if match else ''} {self._place}"
 
     def of_threads(self, time: float) -> Gain:
-        """A time that is the sum over all threads."""
-        return Gain(time, self._busy, "the run" if len(self.info["locations"]) == 1 else "the time of all threads")
+        """A time that is the sum over all threads, with waiting, as a part of the time of those that are not idle."""
+        if len(self.info["locations"]) == 1:
+            return Gain(time, self._all, "the run")
+        if self._busy == self._all or time > self._busy:
+            return Gain(time, self._all, "the time of all threads")
+        return Gain(time, self._busy, "the time of all threads that worked")
 
     def of_work(self, time: float) -> Gain:
         """A time in which threads run, as a part of that of all threads: other threads may wait for as long as they like."""
@@ -113,7 +131,7 @@ class Run:
         if self._paths is None:
             self._paths = []
             above: list[dict[str, Any]] = []
-            least = thresholds.PATH_SHARE * (self.running / self._busy if self._busy else 1.0)
+            least = thresholds.PATH_SHARE * (self.running / self._all if self._all else 1.0)
             for row in self.model.tree(threshold=least):
                 if row["kind"] == "root":
                     continue

@@ -10,6 +10,7 @@ from spartito.report.findings.finding import Finding, Run, place
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
+    from collections.abc import Container
     from typing import Any
 
 # modules that start workers and hand work to them: what they do for a worker is no work of the program
@@ -50,8 +51,12 @@ def _callers(row: dict[str, Any]) -> list[int]:
     return found
 
 
-def _candidates(run: Run, table: dict[str, Any]) -> dict[int, tuple[dict[str, Any], float, float]]:
-    """{call path: (row of Run.paths, mean over the units that ran it, maximum)}: the outermost ones that are uneven."""
+def _is_uneven(run: Run, mean: float, most: float) -> bool:
+    return run.of_run(most - mean).enough and most >= (1 + thresholds.IMBALANCE) * mean
+
+
+def _candidates(run: Run, table: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """{call path: row of Run.paths}: those that are uneven as the clock on the wall counts."""
     known = {row["path"]: row for row in run.paths}
     excluded = _with_waits(run)
     found = {}
@@ -61,10 +66,21 @@ def _candidates(run: Run, table: dict[str, Any]) -> dict[int, tuple[dict[str, An
             continue
         if of_tree["module"].partition(".")[0] in STARTING or of_tree["kind"] not in WORK:
             continue
-        mean, most = row["incl"]["mean"] * len(table["units"]) / row["units"], row["incl"]["max"]
-        if run.of_run(most - mean).enough and most >= (1 + thresholds.IMBALANCE) * mean:
-            found[row["path"]] = (of_tree, mean, most)
-    return {path: found[path] for path in found if not any(caller in found for caller in _callers(found[path][0]))}
+        if _is_uneven(run, row["incl"]["mean"] * len(table["units"]) / row["units"], row["incl"]["max"]):
+            found[row["path"]] = of_tree
+    return found
+
+
+def _times(run: Run, table: dict[str, Any], paths: Container[int]) -> dict[int, dict[int, float]]:
+    """{call path: {index in the units of the table: its time in s}}, without preemption: other programs decide about that."""
+    times: dict[int, dict[int, float]] = {}
+    for i, unit in enumerate(table["units"]):
+        part = {"location": unit} if table["over"] == "threads" else {"process": unit}
+        for row in run.model.tree(threshold=UNIT_SHARE, **part):
+            if row["path"] in paths and row["visits"]:
+                preempted = row["metrics"].get("preempted", {}).get("incl", 0) * 1e-9
+                times.setdefault(row["path"], {})[i] = row["incl"] - preempted
+    return times
 
 
 def _lives(run: Run, over: str, unit: int) -> tuple[float, float]:
@@ -80,16 +96,19 @@ def uneven(run: Run) -> list[Finding]:
     if not candidates:
         return []
     over, units = table["over"], Units(run.info, table["over"], table["units"])
-    times: dict[int, dict[int, float]] = {path: {} for path in candidates}  # {call path: {index in units: s}}
-    for i, unit in enumerate(table["units"]):
-        part = {"location": unit} if over == "threads" else {"process": unit}
-        for row in run.model.tree(threshold=UNIT_SHARE, **part):
-            if row["path"] in times and row["visits"]:
-                times[row["path"]][i] = row["incl"]
+    means = {}
+    times = _times(run, table, candidates)
+    for path, of_units in times.items():
+        mean = sum(of_units.values()) / len(of_units)
+        if len(of_units) >= thresholds.MIN_WORKERS and _is_uneven(run, mean, max(of_units.values())):
+            means[path] = mean
     found = []
-    for path, (row, mean, most) in candidates.items():
+    for path, mean in means.items():
+        row, most = candidates[path], max(times[path].values())
         lives = [_lives(run, over, table["units"][i]) for i in times[path]]
-        if len(lives) < thresholds.MIN_WORKERS or max(begin for begin, _ in lives) >= min(end for _, end in lives):
+        if any(caller in means for caller in _callers(row)):
+            continue
+        if max(begin for begin, _ in lives) >= min(end for _, end in lives):
             continue  # they did not run at the same time
         ordered = sorted(times[path], key=lambda i: -times[path][i])
         number = plural(len(lives), units.word)

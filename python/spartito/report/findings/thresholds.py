@@ -6,6 +6,7 @@ MAX_FINDINGS = 7  # more are not read
 IN_SUMMARY = 3  # of these, in the summary of a run
 SHARE = 0.05  # of the whole: two runs of the same program may differ by a smaller one
 SECONDS = 0.1  # nobody notices a shorter time
+IDLE = 0.01  # of its time in functions: a thread that ran for less waits for work
 PATH_SHARE = 0.01  # call paths with less of all time are not searched, so that the summary stays fast
 
 # ---- small functions
