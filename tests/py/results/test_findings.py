@@ -193,6 +193,21 @@ def grow(n):
 grow(60)
 released.clear()
 """
+PEAK = """
+import time
+def steps(): return [bytearray(200_000) for _ in range(20)]
+def blow(): return len(bytearray(64 << 20))
+kept = steps()
+time.sleep(1)
+blow()
+time.sleep(1)
+"""
+EMPTY = """
+def empty(): pass
+def often():
+    for _ in range(2_000_000): empty()
+often()
+"""
 EXCEPTIONS = """
 def parse(text): return int(text)
 def checked(text):
@@ -256,7 +271,7 @@ PROGRAMS = {
     "callbacks": (CALLBACKS, ()), "waits": (WAITS, ("--waits",)), "turns": (TURNS, ("--gil",)), "pool": (POOL, ("--waits",)),
     "exchange": (EXCHANGE, ("--c-calls", "--io")), "child": (CHILD, ()), "children": (CHILDREN, ()),
     "smallio": (SMALL_IO, ("--io",)), "memory": (MEMORY, ("--memory-profile",)), "garbage": (GARBAGE, ()),
-    "exceptions": (EXCEPTIONS, ()),
+    "exceptions": (EXCEPTIONS, ()), "peak": (PEAK, ("--memory-profile",)), "empty": (EMPTY, ()),
 }  # fmt: skip
 
 
@@ -331,6 +346,9 @@ def test_imports(found):
 
 
 def test_overhead_that_distorts_names_what_to_exclude(made, found, spartito, tmp_path):
+    (overhead,) = found("empty")["overhead"]
+    assert overhead.function == "__main__:empty" and "--exclude __main__:empty" in overhead.advice
+    assert "overhead" not in found("imports")  # few calls
     model = Model(str(made[0] / "calls"))
     info = model.info()
     running = sum(loc["running"] for loc in info["locations"])
@@ -394,6 +412,9 @@ def test_memory_that_grows(made, found):
 
 
 def test_a_peak_that_lasts_for_a_short_time(made, found):
+    (peak,) = found("peak")["memory-peak"]
+    assert peak.function == "__main__:blow" and 60 << 20 <= peak.gain.amount <= 65 << 20
+    assert "memory-peak" not in found("memory")  # grows until the end
     model = Model(str(made[0] / "memory"))
     memory = model.memory()
     process = memory["processes"][0]
