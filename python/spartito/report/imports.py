@@ -38,8 +38,8 @@ def _tree(modules: list[dict[str, Any]], limit: int) -> list[tuple[int, dict[str
 
 
 def line(modules: list[dict[str, Any]], busy: float, share: bool) -> str:
-    """A sentence about the time of imports, for the end of a run; empty: they took nearly nothing. busy: seconds in all regions.
-    share: whether to name the part of it that imports took."""
+    """A sentence about the time of imports, for the end of a run; empty: they took nearly nothing. busy: seconds in which all
+    threads ran. share: whether to name the part of it that imports took."""
     total = modules[0]["incl"]
     if total < WORTH_A_LINE * busy or total <= 0:
         return ""

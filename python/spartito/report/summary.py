@@ -173,7 +173,7 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
     balances = balance(info) if visits or not (lines or memory_alone) else []
     whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""
     # the line before has the share of imports in the running time
-    of_time = [*_imports(model, total, share=not whose), *_waiting(model, info)]
+    of_time = [*_imports(model, running, share=not whose), *_waiting(model, info)]
     if whose:
         of_time = [whose, *filter(None, [processtime.outside_functions(info)]), *of_time]
     for line in [*of_time, *sampled.notes(info), *of_mpi(info), *balances]:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The middleware in real servers, with their usual command lines: uvicorn with FastAPI, gunicorn with workers and threads."""
+"""The middleware in real servers, with their usual command lines: uvicorn with FastAPI, gunicorn with workers and threads,
+and the recipes of docs/guides/requests.md for Flask and Django."""
 
 import concurrent.futures
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +13,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from conftest import ROOT
 from requests_made import ASKING, ASKING_QUERY, TOKEN, pages_in, regions, until
 
 SHOP = f"""
@@ -59,16 +62,16 @@ def asgi():
 
 
 class Server:
-    """A server of the module shop, as a process."""
+    """A server of the module shop, as a process. text: of the module."""
 
-    def __init__(self, cwd, *command):
-        (cwd / "shop.py").write_text(SHOP)
+    def __init__(self, cwd, *command, text=SHOP):
+        (cwd / "shop.py").write_text(text)
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
         words = [word.replace("PORT", str(self.port)) for word in command]
         self.log = cwd / "log"
-        env = {**os.environ, "HOME": str(cwd)}  # gunicorn puts a socket there
+        env = {**os.environ, "HOME": str(cwd), "PROFILE_TOKEN": TOKEN}  # gunicorn puts a socket into HOME
         with open(self.log, "w") as log:
             self.process = subprocess.Popen([sys.executable, "-m", *words], cwd=cwd, env=env, stdout=log, stderr=log)
         until(self.answers)
@@ -99,8 +102,8 @@ class Server:
 def serve(tmp_path):
     servers = []
 
-    def serve(*command):
-        servers.append(Server(tmp_path, *command))
+    def serve(*command, **keywords):
+        servers.append(Server(tmp_path, *command, **keywords))
         return servers[-1]
 
     yield serve
@@ -158,3 +161,49 @@ def test_gunicorn_with_workers_and_threads(serve, tmp_path):
     assert 1 <= len(pages) == min(4, len(names)) and {page.name for page in pages} <= names
     for page in pages:
         assert {"shop:flat", "shop:work"} <= regions(page)
+
+
+FLASK = """
+import os
+from flask import Flask
+app = Flask(__name__)
+
+def work(n):
+    return sum(range(n))
+
+@app.get("/items/<int:number>")
+def item(number):
+    return str(work(number))
+"""
+DJANGO = """
+import os
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import path
+settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"], SECRET_KEY="of the tests")
+
+def work(n):
+    return sum(range(n))
+
+def item(request, number):
+    return HttpResponse(str(work(number)))
+
+urlpatterns = [path("items/<int:number>", item)]
+"""
+
+
+def recipe(framework):
+    """The code of a recipe in the guide."""
+    page = (ROOT / "docs/guides/requests.md").read_text()
+    return re.search(rf"^\*\*{framework}\b.*?^```python\n(.*?)^```", page, re.M | re.S)[1]
+
+
+@pytest.mark.parametrize("framework, text, name", [("Flask", FLASK, "app"), ("Django", DJANGO, "application")])
+def test_a_recipe_of_the_guide(serve, tmp_path, framework, text, name):
+    pytest.importorskip(framework.lower())
+    pytest.importorskip("gunicorn")
+    server = serve("gunicorn", "--bind", "127.0.0.1:PORT", f"shop:{name}", text=text + recipe(framework))
+    assert measured(server, "/items/5")[::2] == [200, b"10"]
+    server.end()
+    (page,) = pages_in(tmp_path / "profiles")
+    assert {"GET /items/5", "shop:item", "shop:work"} <= regions(page)
