@@ -26,6 +26,20 @@ void sp_view_close(struct sp_view *v);
 /* The time of a path off the processor. */
 struct sp_off_cpu sp_view_off_cpu(const struct sp_view *v, uint32_t path);
 
+/* Times in which the threads ran and waited, ns. The rest of a time is that in which they were preempted. */
+struct sp_split {
+	double running, waiting;
+};
+/* Of a path, with callees (incl: the sum over the paths below) and without (excl). */
+struct sp_path_split {
+	struct sp_split incl, excl;
+};
+
+/* The split of each path's times; *splits is NULL if times are not split. The caller frees *splits with free(). Returns
+ * 0, or -1 with e set. */
+int sp_view_split(const struct sp_view *v, struct sp_path_split **splits, struct sp_err *e);
+void sp_split_add(struct sp_split *to, struct sp_split more);
+
 /* Takes the time in which threads were preempted out of the inclusive and exclusive times of all paths, and of the
  * view's off-CPU time. min, max and sumsq stay as they are. *preempted: this time, ns; 0 if the model does not know it.
  * Returns 0, or -1 with e set. */
