@@ -141,6 +141,10 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
 	    sp_put_key(st, d, KEY_DEPTH, PyLong_FromUnsignedLong(t->depth)) ||
 	    sp_put_key(st, d, KEY_HIDDEN, PyLong_FromUnsignedLongLong(t->hidden)) ||
 	    put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time) ||
+	    put_real(st, d, KEY_HIDDEN_RUNNING, t->hidden_split.running) ||
+	    put_real(st, d, KEY_HIDDEN_WAITING, t->hidden_split.waiting) ||
+	    put_real(st, d, KEY_RUNNING_INCL, t->split.running) ||
+	    put_real(st, d, KEY_WAITING_INCL, t->split.waiting) ||
 	    sp_put_metrics(st, d, v->m, sums + t->path * v->m->n_metrics) ||
 	    sp_put_parameters(st, d, v->m, path->parameter))
 		Py_CLEAR(d);
@@ -268,10 +272,13 @@ static PyObject *import_row(const struct sp_model *m, const struct sp_import *x)
 {
 	const struct sp_region *r = &m->regions[x->region];
 
-	return Py_BuildValue("{sN sN sk sK sd sd sd sO}", "module", sp_text(r->module), "file", sp_text(r->file),
-	                     "importer", (unsigned long)x->importer, "visits", (unsigned long long)x->visits, "incl",
-	                     x->total * S, "excl", x->self * S, "loading", x->loading * S, "own",
-	                     sp_region_is_own(r) ? Py_True : Py_False);
+	return Py_BuildValue(
+	    "{sN sN sk sK sd sd sd sd sd sd sd sd sd sO}", "module", sp_text(r->module), "file", sp_text(r->file),
+	    "importer", (unsigned long)x->importer, "visits", (unsigned long long)x->visits, "incl", x->total.time * S,
+	    "running_incl", x->total.split.running * S, "waiting_incl", x->total.split.waiting * S, "excl",
+	    x->self.time * S, "running", x->self.split.running * S, "waiting", x->self.split.waiting * S, "loading",
+	    x->loading.time * S, "loading_running", x->loading.split.running * S, "loading_waiting",
+	    x->loading.split.waiting * S, "own", sp_region_is_own(r) ? Py_True : Py_False);
 }
 
 PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
@@ -305,10 +312,10 @@ PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
 static PyObject *own_row(const struct sp_model *m, const struct sp_own_row *x)
 {
 	const struct sp_region *r = &m->regions[x->region];
-	PyObject *d =
-	    Py_BuildValue("{sN sN sN sk sK sK sO}", "name", sp_text(r->name), "module", sp_text(r->module), "file",
-	                  sp_text(r->file), "line", (unsigned long)r->line, "visits", (unsigned long long)x->visits,
-	                  "resumed", (unsigned long long)x->resumed, "calls_own", x->calls_own ? Py_True : Py_False);
+	PyObject *d = Py_BuildValue("{sN sN sN sk sK sK sd sO}", "name", sp_text(r->name), "module", sp_text(r->module),
+	                            "file", sp_text(r->file), "line", (unsigned long)r->line, "visits",
+	                            (unsigned long long)x->visits, "resumed", (unsigned long long)x->resumed, "waiting",
+	                            x->waiting * S, "calls_own", x->calls_own ? Py_True : Py_False);
 
 	for (int i = 0; d && i < SP_OWNERS; i++)
 		if (sp_put(d, sp_owner_names[i], PyFloat_FromDouble(x->time[i] * S)))

@@ -109,10 +109,10 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e);
 
 struct sp_tree_options {
-	enum sp_sort sort;
-	uint32_t depth;   /* 0: no limit */
-	double threshold; /* minimum share of the total time */
-	size_t limit;     /* number of paths with the most inclusive time to keep; 0: all */
+	enum sp_sort sort; /* of the children of a path; SP_SORT_RUNNING, SP_SORT_WAITING: by inclusive times */
+	uint32_t depth;    /* 0: no limit */
+	double threshold;  /* minimum share of the total time */
+	size_t limit;      /* number of paths with the most inclusive time to keep; 0: all */
 };
 
 struct sp_tree_row {
@@ -120,6 +120,8 @@ struct sp_tree_row {
 	uint32_t depth;     /* 0: no caller */
 	uint64_t hidden;    /* number of children that were left out */
 	double hidden_time; /* inclusive time of these children */
+	struct sp_split hidden_split;
+	struct sp_split split; /* of the path's inclusive time; if times are not split, all of it is running */
 };
 
 /* Rows in the order of printing. The root has a row, the first, only if some of its children are left out. The caller

@@ -116,7 +116,7 @@ def test_times_add_up(spartito, tmp_path):
 def test_report_and_summary(spartito, tmp_path):
     program(tmp_path)
     summary = measured(spartito, tmp_path)
-    assert re.search(r"^time: .*libraries \S+ % \(most: (fakelib|shared) \S+ %\)", summary, re.M)
+    assert re.search(r"^running time: .*libraries \S+ % \(most: (fakelib|shared) \S+ %\)", summary, re.M)
     text = report(spartito, tmp_path)
     assert re.search(r"^ *\S+ \S+ .* 2  __main__:work +\S+program.py:8$", text, re.M), text
     assert re.search(r"libraries: .*fakelib \S+ %.*\n.*standard library\n.*imports\n.*interpreter start and end$", text, re.M)
@@ -148,7 +148,7 @@ def test_own_paths(spartito, tmp_path):
     found = categories(Model(out))
     assert found["shared:spin"] == "own" and "fakelib:spin" not in found and "json:dumps" not in found
     shutil.rmtree(out)
-    assert "\ntime: " not in measured(spartito, tmp_path, "--only-mine")  # own code would seem to take all of it
+    assert "\nrunning time: " not in measured(spartito, tmp_path, "--only-mine")  # own code would seem to take all of it
     assert "shared:spin" not in categories(Model(out)) and "__main__:work" in categories(Model(out))
     assert "a filter left functions out: their time is self time" in report(spartito, tmp_path)
 
