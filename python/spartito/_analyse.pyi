@@ -183,7 +183,7 @@ class Model:
 
     def callers(self, match: str, *, limit: int = 0) -> list[dict[str, Any]]:
         """For each region that matches: dict(region (row), callers [row], callees [row]). The numbers in rows of callers and
-        callees are those of the calls between the two regions."""
+        callees are those of the calls between the two regions. running_incl and waiting_incl are as in tree()."""
 
     def io(self) -> list[dict[str, Any]]:
         """File I/O in the trace, one row for each file: dict(path ('': not known), opens, reads, writes, flushes, seeks, failed (of

@@ -195,15 +195,19 @@ def write_tree(out: Output, rows: list[dict[str, Any]], running: float, values: 
 
 def write_callers(out: Output, found: list[dict[str, Any]], info: dict[str, Any]) -> None:
     """Writes a table for each region. found: Model.callers() after contents.known()."""
-    parts = [Column("running"), Column("waiting")] if contents.split(info) else []
-    preempted = [Column("preempted", rank=RANKS["preempted"])] if parts and is_preempted(info) else []
-    columns = [Column("total"), Column("self"), *parts, *preempted, Column("calls"), NAME]
+    split = contents.split(info)
+    numbers = (Column("total"), Column("self"), Column("calls"))
+    if split:
+        numbers = (Column("running"), Column("waiting"), Column("total"), Column("self running"), Column("calls"))
+    preempted = [Column("preempted", rank=RANKS["preempted"])] if split and is_preempted(info) else []
+    columns = [*numbers, *preempted, NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
-        split = [seconds(row["running"]), seconds(row["waiting"])] if parts else []
-        if preempted:
-            split.append(seconds(max(0.0, row["excl"] - row["running"] - row["waiting"])))
-        return (seconds(row["incl"]), seconds(row["excl"]), *split, calls(row), before + name(row["name"]))
+        times = seconds(row["incl"]), seconds(row["excl"])
+        if split:
+            times = seconds(row["running_incl"]), seconds(row["waiting_incl"]), times[0], seconds(row["running"])
+        lost = [seconds(max(0.0, row["incl"] - row["running_incl"] - row["waiting_incl"]))] if preempted else []
+        return (*times, calls(row), *lost, before + name(row["name"]))
 
     for i, item in enumerate(found):
         if i:

@@ -330,14 +330,32 @@ static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char
 	return *rows ? 0 : -1;
 }
 
+/* Sums the splits of inclusive times by region; recursion counts once. Returns 0, or -1: no memory. */
+static int split_regions(const struct sp_view *v, const struct sp_path_split *splits, struct sp_numbers *regions)
+{
+	bool *outermost = splits ? sp_paths_outermost(v->m) : NULL;
+	uint32_t i;
+
+	for (i = 1; !splits && i < v->m->n_regions; i++)
+		regions[i].below.running = regions[i].v.incl;
+	for (i = 1; outermost && i < v->m->n_paths; i++)
+		if (outermost[i])
+			sp_split_add(&regions[v->m->paths[i].region].below, splits[i].incl);
+	free(outermost);
+	return !splits || outermost ? 0 : -1;
+}
+
 int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match,
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e)
 {
 	struct flat f = {.v = v};
+	struct sp_path_split *splits;
 	uint32_t i;
 	int rc = -1;
 
 	*rows = NULL;
+	if (sp_view_split(v, &splits, e))
+		return -1;
 	f.regions = calloc(v->m->n_regions, sizeof(*f.regions));
 	f.reported = find_told(v);
 	f.shown = calloc(v->m->n_regions, sizeof(*f.shown));
@@ -346,8 +364,9 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
 			f.shown[v->m->paths[i].region] |= f.reported[i];
 			sp_off_cpu_add(&f.regions[v->m->paths[i].region].off, sp_view_off_cpu(v, i));
 		}
-		rc = flat_rows(&f, sort, limit, match, rows, n);
+		rc = split_regions(v, splits, f.regions) || flat_rows(&f, sort, limit, match, rows, n) ? -1 : 0;
 	}
+	free(splits);
 	free(f.regions);
 	free(f.reported);
 	free(f.shown);
@@ -377,7 +396,7 @@ static struct sp_split split_of(const struct sp_view *v, const struct growing *g
 
 static double child_key(const struct sp_view *v, const struct growing *g, uint32_t path, enum sp_sort sort)
 {
-	const struct sp_numbers numbers = {v->values[path], v->each[path], {0, 0}};
+	const struct sp_numbers numbers = {.v = v->values[path], .each = v->each[path]};
 
 	if (sort == SP_SORT_RUNNING)
 		return split_of(v, g, path).running;

@@ -89,6 +89,7 @@ struct sp_numbers {
 	struct sp_value v;
 	double each;
 	struct sp_off_cpu off;
+	struct sp_split below; /* of v.incl; if times are not split, all of it is running */
 };
 
 /* The exclusive time in which the threads ran, ns. */

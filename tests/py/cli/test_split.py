@@ -97,7 +97,7 @@ def test_match(spartito, made):
 
 def test_callers(spartito, made):
     text = report(spartito, "callers", "--match", "__main__:nap", made)
-    assert re.match(r" +total +self +running +waiting ", text), text
+    assert re.match(r" +running +waiting +total +self running +calls ", text), text
     found = json.loads(report(spartito, "callers", "--match", "__main__:nap", "--json", made))["callers"]
     region = found[0]["region"]
     assert region["waiting"] > 0.2 and region["running"] < 0.1
@@ -171,3 +171,21 @@ def test_imports(spartito, tmp_path):
         for key in ("running", "waiting"):
             within = sum(other[f"{key}_incl"] for other in rows[1:] if other["importer"] == i)
             assert row[f"{key}_incl"] == pytest.approx(row[key] + row[f"loading_{key}"] + within, abs=1e-6), (key, row)
+
+
+def test_io(spartito, tmp_path):
+    """A read that waits for another thread waits; the call path has the split."""
+    (tmp_path / "program.py").write_text(
+        "import os, threading, time\n"
+        "source, sink = os.pipe()\n"
+        "def late():\n    time.sleep(0.2)\n    os.write(sink, b'x')\n"
+        "threading.Thread(target=late).start()\n"
+        "def receive(): return os.read(source, 1)\n"
+        "receive()\n"
+        "open('out', 'wb').write(b'x' * 100)\n"
+    )
+    assert run(spartito, "run", "-q", "--io", "-o", "run", "--", sys.executable, "program.py", cwd=tmp_path).returncode == 0
+    text = report(spartito, "io", tmp_path / "run")
+    assert re.search(r"^ *read +written +operations +time +running +waiting +call path$", text, re.M), text
+    for path in json.loads(report(spartito, "io", "--json", tmp_path / "run"))["paths"]:
+        assert 0 <= path["running"] <= path["time"] * (1 + 1e-9) and path["waiting"] <= path["time"] * (1 + 1e-9)
