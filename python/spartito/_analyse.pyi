@@ -154,7 +154,8 @@ class Model:
     def own(self, *, location: int = -1, process: int = -1, imports: bool = True) -> dict[str, Any]:
         """The program's own functions, with the functions of others that they led to. dict(rows, packages, start_end).
 
-        rows: dict(name, module, file, line, visits, resumed, own (s in which threads ran in it), libraries, standard, other
+        rows: dict(name, module, file, line, visits, resumed, waiting (s in which threads waited in it and in
+        those it led to), own (s in which threads ran in it), libraries, standard, other
         (s in which they ran in such functions that it called, directly or through each other, until the next own function), calls_own (it led to
         calls of own functions)). The first row, without a name, is what no own function called. The others are sorted by the sum
         of their times. packages: (name, s) of the top-level packages of libraries, most first. start_end: s in which
@@ -164,21 +165,25 @@ class Model:
     def imports(self, *, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
         """The modules that were imported: module, file, own (of the program, not of a library), importer (index of the module that
         imports it; 0: the program), visits (once in each process), incl (s; with the modules that it imports), excl (s; its own
-        statements), loading (s; to find and load the modules that it imports, and compiled modules). The first row is the program,
+        statements), loading (s; to find and load the modules that it imports, and compiled modules), the split of the three: running_incl,
+        waiting_incl, running, waiting (of excl), loading_running, loading_waiting. The first row is the program,
         and its incl the time of all imports. An importer has a smaller index than the modules that it imports."""
 
     def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
-        """The call tree, a caller before its callees: the columns of flat() and dict(depth, path, parent, parameters, hidden,
-        hidden_time).
+        """The call tree, a caller before its callees: the columns of flat() and dict(depth, path, parent, parameters,
+        running_incl, waiting_incl, hidden, hidden_time, hidden_running, hidden_waiting).
+
+        running_incl, waiting_incl: the time (s) in which the threads ran and waited in the call path and those below; without a
+        split, all time is running. `sort` by running or waiting takes these.
 
         depth: maximum depth, 0: all. threshold: call paths with a smaller share of the total time (0 to 1) are left out; hidden and
-        hidden_time of their caller's row are their number and time. parameters, in the order of setting: dict(name, type ('int',
+        hidden_time of their caller's row are their number and time, hidden_running and hidden_waiting its split. parameters, in the order of setting: dict(name, type ('int',
         'uint' or 'string'), value (str)); only in rows of calls with parameters. The root (kind 'root', parent None) has a row, the
         first one, only if children of it are left out."""
 
     def callers(self, match: str, *, limit: int = 0) -> list[dict[str, Any]]:
         """For each region that matches: dict(region (row), callers [row], callees [row]). The numbers in rows of callers and
-        callees are those of the calls between the two regions."""
+        callees are those of the calls between the two regions. running_incl and waiting_incl are as in tree()."""
 
     def io(self) -> list[dict[str, Any]]:
         """File I/O in the trace, one row for each file: dict(path ('': not known), opens, reads, writes, flushes, seeks, failed (of

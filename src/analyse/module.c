@@ -113,9 +113,11 @@ static PyObject *writers(PyObject *module, PyObject *unused)
 static int make_keys(struct sp_state *st)
 {
 	static const char *const names[KEYS] = {
-	    "name",  "module", "qualname", "file",    "line",        "kind",    "category",  "visits", "resumed",
-	    "incl",  "excl",   "index",    "running", "waiting",     "mean",    "min",       "max",    "std",
-	    "depth", "path",   "parent",   "hidden",  "hidden_time", "metrics", "parameters"};
+	    "name",           "module",       "qualname",     "file",    "line",        "kind",
+	    "category",       "visits",       "resumed",      "incl",    "excl",        "index",
+	    "running",        "waiting",      "mean",         "min",     "max",         "std",
+	    "depth",          "path",         "parent",       "hidden",  "hidden_time", "hidden_running",
+	    "hidden_waiting", "running_incl", "waiting_incl", "metrics", "parameters"};
 	int i;
 
 	for (i = 0; i < KEYS; i++) {

@@ -73,6 +73,17 @@ static PyObject *row(struct sp_state *st, const struct sp_region *r, const struc
 	return d;
 }
 
+/* The same, and the split of the inclusive time. */
+static PyObject *split_row(struct sp_state *st, const struct sp_region *r, const struct sp_numbers *n)
+{
+	PyObject *d = row(st, r, n);
+
+	if (d && (put_real(st, d, KEY_RUNNING_INCL, n->below.running) ||
+	          put_real(st, d, KEY_WAITING_INCL, n->below.waiting)))
+		Py_CLEAR(d);
+	return d;
+}
+
 /* Converts rows that were computed without the GIL. */
 static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const struct sp_flat_row *rows, size_t n,
                            const struct sp_sum *sums)
@@ -126,8 +137,8 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
                           const struct sp_sum *sums)
 {
 	const struct sp_path *path = &v->m->paths[t->path];
-	struct sp_numbers n = {v->values[t->path], v->each[t->path], sp_view_off_cpu(v, t->path)};
-	PyObject *d = row(st, &v->m->regions[path->region], &n), *parent;
+	struct sp_numbers n = {v->values[t->path], v->each[t->path], sp_view_off_cpu(v, t->path), t->split};
+	PyObject *d = split_row(st, &v->m->regions[path->region], &n), *parent;
 
 	if (!d)
 		return NULL;
@@ -141,6 +152,8 @@ static PyObject *tree_row(struct sp_state *st, const struct sp_view *v, const st
 	    sp_put_key(st, d, KEY_DEPTH, PyLong_FromUnsignedLong(t->depth)) ||
 	    sp_put_key(st, d, KEY_HIDDEN, PyLong_FromUnsignedLongLong(t->hidden)) ||
 	    put_real(st, d, KEY_HIDDEN_TIME, t->hidden_time) ||
+	    put_real(st, d, KEY_HIDDEN_RUNNING, t->hidden_split.running) ||
+	    put_real(st, d, KEY_HIDDEN_WAITING, t->hidden_split.waiting) ||
 	    sp_put_metrics(st, d, v->m, sums + t->path * v->m->n_metrics) ||
 	    sp_put_parameters(st, d, v->m, path->parameter))
 		Py_CLEAR(d);
@@ -208,7 +221,7 @@ static PyObject *edge_list(struct sp_state *st, const struct sp_model *m, const 
 		if ((callees ? edges[i].caller : edges[i].callee) != region)
 			continue;
 		other = callees ? edges[i].callee : edges[i].caller;
-		if (sp_append(list, row(st, &m->regions[other], &edges[i].n)))
+		if (sp_append(list, split_row(st, &m->regions[other], &edges[i].n)))
 			Py_CLEAR(list);
 	}
 	return list;
@@ -224,7 +237,7 @@ static PyObject *callers_list(struct sp_state *st, const struct sp_model *m, con
 		uint32_t region = rows[i].region;
 
 		item = PyDict_New();
-		if (!item || sp_put(item, "region", row(st, &m->regions[region], &rows[i].n)) ||
+		if (!item || sp_put(item, "region", split_row(st, &m->regions[region], &rows[i].n)) ||
 		    sp_put(item, "callers", edge_list(st, m, edges, n_edges, region, false)) ||
 		    sp_put(item, "callees", edge_list(st, m, edges, n_edges, region, true)))
 			Py_CLEAR(item);
@@ -268,10 +281,13 @@ static PyObject *import_row(const struct sp_model *m, const struct sp_import *x)
 {
 	const struct sp_region *r = &m->regions[x->region];
 
-	return Py_BuildValue("{sN sN sk sK sd sd sd sO}", "module", sp_text(r->module), "file", sp_text(r->file),
-	                     "importer", (unsigned long)x->importer, "visits", (unsigned long long)x->visits, "incl",
-	                     x->total * S, "excl", x->self * S, "loading", x->loading * S, "own",
-	                     sp_region_is_own(r) ? Py_True : Py_False);
+	return Py_BuildValue(
+	    "{sN sN sk sK sd sd sd sd sd sd sd sd sd sO}", "module", sp_text(r->module), "file", sp_text(r->file),
+	    "importer", (unsigned long)x->importer, "visits", (unsigned long long)x->visits, "incl", x->total.time * S,
+	    "running_incl", x->total.split.running * S, "waiting_incl", x->total.split.waiting * S, "excl",
+	    x->self.time * S, "running", x->self.split.running * S, "waiting", x->self.split.waiting * S, "loading",
+	    x->loading.time * S, "loading_running", x->loading.split.running * S, "loading_waiting",
+	    x->loading.split.waiting * S, "own", sp_region_is_own(r) ? Py_True : Py_False);
 }
 
 PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
@@ -305,10 +321,10 @@ PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
 static PyObject *own_row(const struct sp_model *m, const struct sp_own_row *x)
 {
 	const struct sp_region *r = &m->regions[x->region];
-	PyObject *d =
-	    Py_BuildValue("{sN sN sN sk sK sK sO}", "name", sp_text(r->name), "module", sp_text(r->module), "file",
-	                  sp_text(r->file), "line", (unsigned long)r->line, "visits", (unsigned long long)x->visits,
-	                  "resumed", (unsigned long long)x->resumed, "calls_own", x->calls_own ? Py_True : Py_False);
+	PyObject *d = Py_BuildValue("{sN sN sN sk sK sK sd sO}", "name", sp_text(r->name), "module", sp_text(r->module),
+	                            "file", sp_text(r->file), "line", (unsigned long)r->line, "visits",
+	                            (unsigned long long)x->visits, "resumed", (unsigned long long)x->resumed, "waiting",
+	                            x->waiting * S, "calls_own", x->calls_own ? Py_True : Py_False);
 
 	for (int i = 0; d && i < SP_OWNERS; i++)
 		if (sp_put(d, sp_owner_names[i], PyFloat_FromDouble(x->time[i] * S)))

@@ -47,6 +47,8 @@ struct sp_off_cpu_columns {
 };
 struct sp_model;
 struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m);
+/* Whether any time is known as waiting: times are split into running and waiting. */
+bool sp_off_cpu_split(const struct sp_off_cpu_columns *c);
 /* Whether they are of a model with n metrics; others are damage. */
 bool sp_off_cpu_columns_fit(const struct sp_off_cpu_columns *c, size_t n);
 /* The metrics of an entry, n for each one. NULL without metrics. */

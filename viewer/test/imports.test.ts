@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Columns } from "../src/data/columns";
 import { ImportTree } from "../src/data/imports";
 
-const module = (name: string, importer: number, incl: number) => ({ module: name, file: "", own: false, importer, incl, excl: incl, loading: 0 });
+const module = (name: string, importer: number, incl: number) => ({ module: name, file: "", own: false, importer, incl, excl: incl, loading: 0, running_incl: incl, waiting_incl: 0 });
 const modules = [module("", 0, 100), module("small", 0, 10), module("large", 0, 90), module("inner", 2, 4), module("other", 2, 80), module("leaf", 3, 1)];
 const tree = new ImportTree({ meta: { modules, busy: 200 } } as unknown as Columns<"imports">);
 const names = (rows: number[]): string[] => rows.map((row) => modules[row]!.module);

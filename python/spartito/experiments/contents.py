@@ -43,6 +43,12 @@ def split(info: dict[str, Any]) -> bool:
     return any(m["source"] == "off_cpu" or m["name"] == "sampled_idle" for m in info["metrics"])
 
 
+def of_running(share: float, running: float, busy: float) -> float:
+    """A share of the running time as a share of all time (busy), the threshold of Model.tree(): a thread that waits for work does
+    not hide what the others do."""
+    return share * running / busy if busy else share
+
+
 def waited(info: dict[str, Any]) -> float:
     """The time in which the threads waited, in s: the sum of all call paths."""
     names = ("waiting",) if any(m["name"] == "waiting" for m in info["metrics"]) else ("sampled_idle", *SAMPLED)

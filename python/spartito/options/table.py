@@ -43,7 +43,7 @@ REPORT = Command(
             Option("--match", MATCH + "; in the tree also what they call, as 100 %", "NAME"),
             Option("--sort", "running, waiting, self, total, calls, mean, max or name; or the keys of JSON: excl, incl, visits", "KEY", choices=SORTS),
             Option("--depth", "levels of the tree or table to show", "N", kind="count"),
-            Option("--threshold", "hide call paths below PERCENT of the time (default 1)", "PERCENT", kind="number"),
+            Option("--threshold", "hide call paths below PERCENT of the running time (default 1)", "PERCENT", kind="number"),
             Option(
                 "--own",
                 "also count files below PATH as the program's own code, instead of those that `run --own` named",

@@ -38,4 +38,4 @@ class Callers(Report):
         }
 
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
-        calltable.write_callers(out, found["callers"])
+        calltable.write_callers(out, found["callers"], query.info)

@@ -22,6 +22,16 @@ NUMBERS = (
 SPLIT = (Column("running"), Column("running %"), Column("waiting", rank=12))
 OF_CALLS = (Column("mean", rank=5), Column("min", rank=2), Column("max", rank=3), Column("std", rank=1))
 TREE_NUMBERS = (Column("total"), Column("%"), Column("self"), Column("calls"))
+# with times split: of calls with their callees, and what of it is self time
+TREE_SPLIT = (
+    Column("running"),
+    Column("running %"),
+    Column("waiting", rank=17),
+    Column("total", rank=8),
+    Column("self running"),
+    Column("calls"),
+)
+SHOWN_SPLIT = ("waiting", "sampled_running")  # metrics that tables with split times have in other columns
 NAME = Column("function", left=True, style="cyan")
 TREE_NAME = Column("function", left=True, style="cyan", min_width=44)  # includes the indentation
 PLACE = Column("defined at", left=True, style="dim", rank=4)
@@ -30,7 +40,7 @@ UNKNOWN = "-"  # shown for the number of calls if there are only samples
 COLLECTED = ("sample", "memory", "wait", "off_cpu")
 # ranks of columns: a narrow terminal omits first COUNT (numbers of blocks and samples), then STATE (sampled states), then the
 # metrics of --metric (TOTAL, SELF), and last the columns of RANKS
-RANKS = {"waiting": 16, "peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
+RANKS = {"waiting": 16, "preempted": 16, "peak_bytes": 15, "wait_time": 14, "sampled_cpu": 13, "left_bytes": 12, "allocated": 11}
 STATE, COUNT, TOTAL, SELF = 7, 6, 9, 10
 NOTABLE = 0.05
 
@@ -98,24 +108,24 @@ class Counted:
         return [quantity(row["metrics"][m["name"]][key], m) for m, key in self.of]
 
 
-def _total(info: dict[str, Any], name: str) -> float:
-    """The sum of a metric that counts nanoseconds, in s."""
-    return float(sum(m["total"] for m in info["metrics"] if m["name"] == name)) * 1e-9
+def is_preempted(info: dict[str, Any]) -> bool:
+    """Whether threads were preempted for so long that tables have a column for it. Threads that wait do not count."""
+    preempted = contents.preempted(info)
+    return preempted > 0 and preempted >= NOTABLE * (preempted + sum(loc["running"] for loc in info["locations"]))
 
 
 def _notable(info: dict[str, Any]) -> list[dict[str, Any]]:
-    """The metrics for columns. Every thread waits now and then: that is left out below NOTABLE of the time."""
-    busy = sum(loc["busy"] for loc in info["locations"])
-    shown = ("waiting",) if _total(info, "waiting") >= NOTABLE * busy else ()
-    return [m for m in info["metrics"] if m["source"] != "off_cpu" or m["name"] in shown]
+    """The metrics for columns, in tables with split times. Every thread is preempted now and then: that is left out below NOTABLE
+    of the time in which the threads could run."""
+    shown = ("preempted",) if is_preempted(info) else ()
+    return [m for m in info["metrics"] if m["name"] not in SHOWN_SPLIT and (m["source"] != "off_cpu" or m["name"] in shown)]
 
 
 def write_flat(out: Output, rows: list[dict[str, Any]], part: Part, info: dict[str, Any]) -> None:
     """Writes a table of functions. rows: Model.flat() after contents.known(). part: whose times are 100 %."""
     timed = contents.timed(info) or not rows
     split = contents.split(info)
-    shown = [m for m in _notable(info) if m["name"] not in ("waiting", "sampled_running")] if timed else info["metrics"]
-    counted = Counted(shown, rows, flat=True, alone=not timed)
+    counted = Counted(_notable(info) if timed else info["metrics"], rows, flat=True, alone=not timed)
     called = timed and (not rows or any(map(_known, rows)))
     numbers = (*SPLIT, *NUMBERS[2:]) if split else NUMBERS
     columns = [*(numbers if timed else ()), *(OF_CALLS if called else ()), *counted.columns, NAME, PLACE]
@@ -138,15 +148,32 @@ def _hidden(n: int, level: int, values: dict[str, object]) -> str:
 def root(row: dict[str, Any], hidden: int, hidden_time: float) -> dict[str, Any]:
     """The row of the root, as in Model.tree(), for outermost call paths that are left out. row: any row of the same tree."""
     metrics = {metric: {"incl": 0, "excl": 0} for metric in row.get("metrics", ())}
-    known = {"kind": "root", "name": "", "depth": 0, "visits": 0, "resumed": 0, "hidden": hidden, "hidden_time": hidden_time}
-    return {**dict.fromkeys(row), **known, **({"metrics": metrics} if "metrics" in row else {})}
+    known = {"kind": "root", "name": "", "depth": 0, "visits": 0, "resumed": 0}
+    below = {"hidden": hidden, "hidden_time": hidden_time, "hidden_running": 0.0, "hidden_waiting": 0.0}
+    return {**dict.fromkeys(row), **known, **below, **({"metrics": metrics} if "metrics" in row else {})}
 
 
-def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dict[str, object], info: dict[str, Any]) -> None:
-    """Writes the call tree. rows: Model.tree() after contents.known(). busy: time in s that is 100 %. values: options, for the
-    texts about hidden paths."""
+def _tree_numbers(row: dict[str, Any], running: float, split: bool) -> tuple[str, ...]:
+    if not split:
+        return seconds(row["incl"]), percent(row["incl"], running), seconds(row["excl"]), calls(row)
+    ran = seconds(row["running_incl"]), percent(row["running_incl"], running), seconds(row["waiting_incl"])
+    return *ran, seconds(row["incl"]), seconds(row["running"]), calls(row)
+
+
+def _hidden_numbers(row: dict[str, Any], running: float, split: bool) -> tuple[str, ...]:
+    """The sums of the call paths that are not shown below a row."""
+    if not split:
+        return seconds(row["hidden_time"]), percent(row["hidden_time"], running), "", ""
+    ran = seconds(row["hidden_running"]), percent(row["hidden_running"], running), seconds(row["hidden_waiting"])
+    return *ran, seconds(row["hidden_time"]), "", ""
+
+
+def write_tree(out: Output, rows: list[dict[str, Any]], running: float, values: dict[str, object], info: dict[str, Any]) -> None:
+    """Writes the call tree. rows: Model.tree() after contents.known(). running: running time in s that is 100 %, without a split
+    all time. values: options, for the texts about hidden paths."""
     timed = contents.timed(info) or not rows
-    counted = Counted(_notable(info), rows, flat=False, alone=not timed)
+    split = contents.split(info)
+    counted = Counted(_notable(info) if timed else info["metrics"], rows, flat=False, alone=not timed)
     lines: list[tuple[str, ...]] = []
     open_notes: list[tuple[int, tuple[str, ...]]] = []  # (level, line) about hidden paths, written after the children of a path
     rows = [row for row in rows if row["kind"] != "root" or row.get("hidden")]
@@ -156,22 +183,31 @@ def write_tree(out: Output, rows: list[dict[str, Any]], busy: float, values: dic
             lines.append(open_notes.pop()[1])
         indent = "  " * row["depth"]
         if row["kind"] != "root":
-            cells = (seconds(row["incl"]), percent(row["incl"], busy), seconds(row["excl"]), calls(row))
+            cells = _tree_numbers(row, running, split)
             lines.append((*(cells if timed else ()), *counted.cells(row), indent + name(labelled(row))))
         if row.get("hidden"):
             note = f"{indent}  … {_hidden(row['hidden'], depth, values)}"
-            cells = (seconds(row["hidden_time"]), percent(row["hidden_time"], busy), "", "")
+            cells = _hidden_numbers(row, running, split)
             open_notes.append((depth, (*(cells if timed else ()), *("" for _ in counted.columns), note)))
     lines += [line for _, line in reversed(open_notes)]
-    out.table([*(TREE_NUMBERS if timed else ()), *counted.columns, TREE_NAME], lines)
+    out.table([*((TREE_SPLIT if split else TREE_NUMBERS) if timed else ()), *counted.columns, TREE_NAME], lines)
 
 
-def write_callers(out: Output, found: list[dict[str, Any]]) -> None:
+def write_callers(out: Output, found: list[dict[str, Any]], info: dict[str, Any]) -> None:
     """Writes a table for each region. found: Model.callers() after contents.known()."""
-    columns = [Column("total"), Column("self"), Column("calls"), NAME]
+    split = contents.split(info)
+    numbers = (Column("total"), Column("self"), Column("calls"))
+    if split:
+        numbers = (Column("running"), Column("waiting"), Column("total"), Column("self running"), Column("calls"))
+    preempted = [Column("preempted", rank=RANKS["preempted"])] if split and is_preempted(info) else []
+    columns = [*numbers, *preempted, NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
-        return (seconds(row["incl"]), seconds(row["excl"]), calls(row), before + name(row["name"]))
+        times = seconds(row["incl"]), seconds(row["excl"])
+        if split:
+            times = seconds(row["running_incl"]), seconds(row["waiting_incl"]), times[0], seconds(row["running"])
+        lost = [seconds(max(0.0, row["incl"] - row["running_incl"] - row["waiting_incl"]))] if preempted else []
+        return (*times, calls(row), *lost, before + name(row["name"]))
 
     for i, item in enumerate(found):
         if i:

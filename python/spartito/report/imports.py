@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from spartito.base.text import Column, Output, count, name, percent, plural, seconds
+from spartito.experiments import contents
 from spartito.report.protocol import Query, Report
 
 COLUMNS = (
@@ -15,6 +16,8 @@ COLUMNS = (
     Column("loading", rank=1),
     Column("module", left=True, style="cyan", min_width=44),  # with the indentation
 )
+# with times split, instead of the first two
+SPLIT = (Column("running"), Column("running %"), Column("waiting", rank=3), Column("total", rank=2))
 WORTH_A_LINE = 0.01  # share of the run's time from which the summary of a run speaks of imports
 NAMED = 3  # modules in that line
 
@@ -50,6 +53,13 @@ def line(modules: list[dict[str, Any]], busy: float, share: bool) -> str:
     return f"{said}; the table leaves them out, except modules of the program; spartito report imports shows all"
 
 
+def _cells(module: dict[str, Any], whole: dict[str, Any], split: bool) -> tuple[str, ...]:
+    if not split:
+        return seconds(module["incl"]), percent(module["incl"], whole["busy"])
+    ran = seconds(module["running_incl"]), percent(module["running_incl"], whole["running"])
+    return *ran, seconds(module["waiting_incl"]), seconds(module["incl"])
+
+
 class Imports(Report):
     name = "imports"
 
@@ -57,19 +67,25 @@ class Imports(Report):
         modules = query.model.imports(process=query.process)
         if len(modules) == 1 and not modules[0]["incl"]:
             raise query.lacks("no imports were recorded: a filter such as --only-mine leaves out the functions that import")
-        busy = sum(loc["busy"] for loc in query.info["locations"] if query.process in (-1, loc["process"]))
-        whole = {"incl": modules[0]["incl"], "loading": sum(m["loading"] for m in modules), "busy": busy}
+        locations = [loc for loc in query.info["locations"] if query.process in (-1, loc["process"])]
+        times = {key: modules[0][key] for key in ("incl", "running_incl", "waiting_incl")}
+        whole = {
+            **times,
+            "loading": sum(m["loading"] for m in modules),
+            "busy": sum(loc["busy"] for loc in locations),
+            "running": sum(loc["running"] for loc in locations),
+        }
         return {"imports": {**whole, "modules": len(modules) - 1}, "rows": modules[1:]}
 
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
         whole = found["imports"]
         rows = _tree([whole, *found["rows"]], query.limit)
+        split = contents.split(query.info)
         out.table(
-            COLUMNS,
+            [*SPLIT, *COLUMNS[2:]] if split else COLUMNS,
             [
                 (
-                    seconds(m["incl"]),
-                    percent(m["incl"], whole["busy"]),
+                    *_cells(m, whole, split),
                     seconds(m["excl"]),
                     seconds(m["loading"]) if m["loading"] else "",
                     "  " * depth + name(m["module"]),
@@ -78,11 +94,14 @@ class Imports(Report):
             ],
         )
         hidden = whole["modules"] - len(rows)
+        share = f"{percent(whole['incl'], whole['busy'])} % of the time in all regions"
+        if split:
+            share = f"running {seconds(whole['running_incl'])}, {percent(whole['running_incl'], whole['running'])} % of the running time"
         out.line(
-            f"imports took {seconds(whole['incl'])} ({percent(whole['incl'], whole['busy'])} % of the time in all regions): "
+            f"imports took {seconds(whole['incl'])} ({share}): "
             f"{plural(whole['modules'], 'module')}" + (f", {count(hidden)} not shown (--limit)" if hidden else "")
         )
         out.line(
-            "total: with the modules that it imports; self: its own statements; loading: to find and load the modules that it "
+            f"{'running, waiting, total' if split else 'total'}: with the modules that it imports; self: its own statements; loading: to find and load the modules that it "
             "imports, and compiled modules"
         )

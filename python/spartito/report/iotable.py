@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spartito.base.text import Column, Output, count, labelled, name, seconds, shortened, size
+from spartito.experiments import contents
 from spartito.report.protocol import Query, Report
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 READ, WRITTEN = "io_bytes_read", "io_bytes_written"
 NO_FILES = "bytes and time of each file are in the trace: record with `spartito run --io --trace`"
+RUNNING, WAITING = Column("running", rank=1), Column("waiting", rank=2)  # of call paths, if times are split
 WORDS = ("read", "written", "operations", "time")
 
 
@@ -34,6 +36,8 @@ def paths(model: Model, limit: int) -> list[dict[str, Any]]:
                     "path": list(stack),
                     "calls": row["visits"],
                     "time": row["incl"],
+                    "running": row["running_incl"],
+                    "waiting": row["waiting_incl"],
                     "bytes_read": _counted(row, READ),
                     "bytes_written": _counted(row, WRITTEN),
                 }
@@ -68,7 +72,9 @@ class FileIO(Report):
             columns = [*numbers, Column("opened"), Column("failed"), Column("file", left=True, style="cyan")]
             out.table(columns, [_file(f) for f in found["files"]])
         out.line()
-        out.table([*numbers, Column("call path", left=True, style="cyan")], [_path(p) for p in found["paths"]])
+        split = contents.split(query.info)
+        columns = [*numbers, *([RUNNING, WAITING] if split else ()), Column("call path", left=True, style="cyan")]
+        out.table(columns, [_path(p, split) for p in found["paths"]])
 
 
 def _file(f: dict[str, Any]) -> tuple[str, ...]:
@@ -78,5 +84,7 @@ def _file(f: dict[str, Any]) -> tuple[str, ...]:
     return (*cells, count(f["opens"]), count(f["failed"]), name(f["path"] or "(unknown file)"))
 
 
-def _path(p: dict[str, Any]) -> tuple[str, ...]:
-    return size(p["bytes_read"]), size(p["bytes_written"]), count(p["calls"]), seconds(p["time"]), shortened(p["path"])
+def _path(p: dict[str, Any], split: bool) -> tuple[str, ...]:
+    cells = (size(p["bytes_read"]), size(p["bytes_written"]), count(p["calls"]), seconds(p["time"]))
+    times = (seconds(p["running"]), seconds(p["waiting"])) if split else ()
+    return (*cells, *times, shortened(p["path"]))

@@ -12,6 +12,9 @@ from spartito.report.calltable import PLACE, calls, place
 from spartito.report.protocol import Query, Report
 
 NUMBERS = (Column("sum"), Column("%"), Column("self"), Column("libraries"), Column("standard library"))
+WAITING = Column("waiting", rank=6)  # if times are split
+WAITERS = 3  # own functions in the line about waiting
+NOTABLE = 0.05  # share of the waiting of own functions from which that line names one
 NOT_KNOWN = Column("not known")  # only if some function leads to such code
 FUNCTION = (Column("calls", rank=5), Column("own function", left=True, style="cyan"), PLACE)
 LINE_COLUMNS = (
@@ -47,7 +50,7 @@ class Own(Report):
         rows = contents.known(own["rows"], query.info)
         return {
             "split": parts,
-            "without_own": {key: rows[0][key] for key in owners.OWNERS},
+            "without_own": {key: rows[0][key] for key in (*owners.OWNERS, "waiting")},
             "packages": [{"name": package, "excl": time} for package, time in own["packages"]],
             "rows": [{**row, "sum": owners.total(row)} for row in rows[1:]],
             "lines": _lines(query, rows[1:]),
@@ -57,9 +60,13 @@ class Own(Report):
     def write(self, query: Query, found: dict[str, Any], out: Output) -> None:
         total = sum(found["split"].values())
         shown = found["rows"][: query.limit or None]
-        _write_functions(out, shown, found["without_own"], total)
+        split = contents.split(query.info)
+        _write_functions(out, shown, found["without_own"], total, split)
         if len(shown) < len(found["rows"]):
             out.line(f"shown: {count(len(shown))} of {plural(len(found['rows']), 'own function')} (--limit)")
+        waits = _waits(found["rows"]) if split else ""
+        if waits:
+            out.line(waits)
         if found["lines"]:
             _write_lines(out, found["lines"][: query.limit or None], total)
         out.line()
@@ -81,18 +88,28 @@ def _most(packages: list[dict[str, Any]], total: float) -> str:
     return f": {', '.join(named)}" if named else ""
 
 
-def _write_functions(out: Output, rows: list[dict[str, Any]], without: dict[str, float], total: float) -> None:
+def _waits(rows: list[dict[str, Any]]) -> str:
+    """A line about the own functions that waited most, which the order by running time may not show; empty: none waited."""
+    whole = sum(row["waiting"] for row in rows)
+    most = sorted(rows, key=lambda row: -row["waiting"])[:WAITERS]
+    named = [f"{name(row['name'])} {seconds(row['waiting'])}" for row in most if row["waiting"] and row["waiting"] >= NOTABLE * whole]
+    return f"own functions waited {seconds(whole)}, most in {', '.join(named)}" if named else ""
+
+
+def _write_functions(out: Output, rows: list[dict[str, Any]], without: dict[str, float], total: float, split: bool) -> None:
     unknown = any(row["other"] for row in (*rows, without))
     keys = owners.OWNERS if unknown else owners.OWNERS[:-1]
 
     def times(row: dict[str, Any]) -> list[str]:
-        return [seconds(owners.total(row)), percent(owners.total(row), total), *(seconds(row[key]) for key in keys)]
+        waiting = [seconds(row["waiting"])] if split else []
+        return [seconds(owners.total(row)), percent(owners.total(row), total), *(seconds(row[key]) for key in keys), *waiting]
 
     lines = [(*times(row), calls(row), name(row["name"]), place(row)) for row in rows]
-    if owners.total(without):
+    if owners.total(without) or (split and without["waiting"]):
         lines.append((*times(without), "", "(called by no own function)", ""))
-    out.table([*NUMBERS, *([NOT_KNOWN] if unknown else ()), *FUNCTION], lines)
-    out.line("sum: self, and the library functions that it leads to, until the next own function; without waiting and imports")
+    out.table([*NUMBERS, *([NOT_KNOWN] if unknown else ()), *([WAITING] if split else ()), *FUNCTION], lines)
+    waiting = "; waiting: of the same functions" if split else ""
+    out.line(f"sum: self, and the library functions that it leads to, until the next own function; without waiting and imports{waiting}")
 
 
 def _write_lines(out: Output, rows: list[dict[str, Any]], total: float) -> None:

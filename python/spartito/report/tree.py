@@ -33,14 +33,14 @@ def _below(rows: list[dict[str, Any]], match: str) -> list[dict[str, Any]]:
     return found
 
 
-def _busy(rows: list[dict[str, Any]]) -> float:
-    """Inclusive time in s of the outermost call paths."""
-    return float(sum(row["hidden_time"] if row["kind"] == "root" else row["incl"] for row in rows if row["depth"] == 0))
+def _running(rows: list[dict[str, Any]]) -> float:
+    """Inclusive running time in s of the outermost call paths; without a split all their time."""
+    return float(sum(row["hidden_running"] if row["kind"] == "root" else row["running_incl"] for row in rows if row["depth"] == 0))
 
 
 def _large(rows: list[dict[str, Any]], depth: int, threshold: float, limit: int) -> list[dict[str, Any]]:
-    """The rows as Model.tree() selects them. threshold: share of the time of all (0 to 1)."""
-    least = threshold * _busy(rows)
+    """The rows as Model.tree() selects them. threshold: share of the running time of all (0 to 1)."""
+    least = threshold * _running(rows)
     first = sorted(range(len(rows)), key=lambda i: -rows[i]["incl"])[: limit or len(rows)]
     large = {i for i in first if rows[i]["incl"] >= least and (not depth or rows[i]["depth"] < depth)}
     root = calltable.root(rows[0], 0, 0.0) if rows else {}
@@ -50,11 +50,14 @@ def _large(rows: list[dict[str, Any]], depth: int, threshold: float, limit: int)
         del above[row["depth"] + 1 :]
         caller, is_shown = above[-1]
         if i in large and is_shown:
-            caller = {**row, "hidden": 0, "hidden_time": 0.0}
+            caller = {**row, "hidden": 0, "hidden_time": 0.0, "hidden_running": 0.0, "hidden_waiting": 0.0}
             shown.append(caller)
         else:
             caller["hidden"] += 1
-            caller["hidden_time"] += row["incl"] if is_shown else 0.0
+            if is_shown:
+                caller["hidden_time"] += row["incl"]
+                caller["hidden_running"] += row["running_incl"]
+                caller["hidden_waiting"] += row["waiting_incl"]
             is_shown = False
         above.append((caller, is_shown))
     return [root, *shown] if root and root["hidden"] else shown
@@ -70,9 +73,9 @@ class Tree(CallReport):
         by_memory = not sort and contents.is_all(query.info)
         whole = by_memory or bool(query.match)
         rows = query.model.tree(
-            sort=sort or "incl",
+            sort=sort or ("running" if contents.split(query.info) else "incl"),
             depth=0 if query.match else depth,
-            threshold=0 if whole else threshold / 100,
+            threshold=0 if whole else contents.of_running(threshold / 100, part.running, part.busy),
             limit=0 if whole else limit,
             location=part.location,
             process=part.process,
@@ -84,4 +87,4 @@ class Tree(CallReport):
         return _large(rows, depth, threshold / 100, limit) if query.match else rows
 
     def table(self, query: Query, part: Part, rows: list[dict[str, Any]], out: Output) -> None:
-        calltable.write_tree(out, rows, _busy(rows) if query.match else part.busy, query.options, query.info)
+        calltable.write_tree(out, rows, _running(rows) if query.match else part.running, query.options, query.info)

@@ -226,14 +226,16 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     ImportedModule
         module, file, own (of the program, not of a library), importer (index of the module that imports it), incl (with the modules
         that it imports (s)), excl (its own statements (s)), loading (to find and load the modules that it imports, and compiled
-        modules (s)).
+        modules (s)), running_incl (of incl, the time in which the threads ran (s); all of it if times are not split), waiting_incl
+        (of incl, the time in which they waited (s)).
     OwnPart
         part ('own', 'libraries', 'standard', 'imports', 'start_end', 'other'), title, time (s in which threads ran).
     OwnRow
         An own function. Times are s in which threads ran. name (module:function), file, line, visits (calls; null: not known),
         resumed, own (in it), libraries (in functions of libraries that it led to, until the next own function), standard (the same
         of the standard library), other (the same of code that is not known), calls_own (it led to calls of own functions, whose
-        time is in their rows), sum.
+        time is in their rows), sum, waiting (in which threads waited, in it and in the functions of others that it led to; not in
+        sum).
     Renamed
         before (the other run's), after, regions (how many functions).
     Matched

@@ -29,7 +29,8 @@ def _findings(model: Model, compensated: bool) -> dict[str, Any]:
 
 
 def _imports(model: Model, compensated: bool) -> dict[str, Any]:
-    modules = [{key: value for key, value in m.items() if key != "visits"} for m in model.imports()]
+    keys = ("module", "file", "own", "importer", "incl", "running_incl", "waiting_incl", "excl", "loading")
+    modules = [{key: m[key] for key in keys} for m in model.imports()]
     return {"modules": modules, "busy": sum(loc["busy"] for loc in model.info()["locations"])}
 
 

@@ -97,6 +97,14 @@ struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m)
 	return found;
 }
 
+bool sp_off_cpu_split(const struct sp_off_cpu_columns *c)
+{
+	for (int i = 0; i < SP_WAITING; i++)
+		if (c->waiting[i])
+			return true;
+	return false;
+}
+
 bool sp_off_cpu_columns_fit(const struct sp_off_cpu_columns *c, size_t n)
 {
 	for (int i = 0; i < SP_WAITING; i++)

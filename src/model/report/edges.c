@@ -18,6 +18,7 @@ struct edges {
 	uint32_t *slots; /* owned; hash table: edge + 1; 0: empty */
 	size_t mask;
 	bool failed;
+	struct sp_path_split *splits; /* owned; NULL: times are not split */
 };
 
 static size_t slot_of(const struct edges *d, uint32_t caller, uint32_t callee)
@@ -84,8 +85,12 @@ static void enter(void *arg, uint32_t path)
 
 	if (e == SP_NONE)
 		return;
-	if (d->open[e]++ == 0)
-		d->edges[e].n.v.incl += d->v->values[path].incl;
+	if (d->open[e]++ == 0) {
+		const double incl = d->v->values[path].incl;
+
+		d->edges[e].n.v.incl += incl;
+		sp_split_add(&d->edges[e].n.below, d->splits ? d->splits[path].incl : (struct sp_split){incl, 0});
+	}
 	sp_numbers_add(&d->edges[e].n, &d->v->values[path], d->v->each[path]);
 	sp_off_cpu_add(&d->edges[e].n.off, sp_view_off_cpu(d->v, path));
 }
@@ -116,14 +121,19 @@ int sp_report_edges(const struct sp_view *v, const char *match, struct sp_edge *
 	size_t i, k = 0;
 
 	*edges = NULL;
+	if (sp_view_split(v, &d.splits, e))
+		return -1;
 	d.wanted = calloc(v->m->n_regions, sizeof(*d.wanted));
-	if (!d.wanted)
+	if (!d.wanted) {
+		free(d.splits);
 		return sp_model_no_memory(e);
+	}
 	for (i = 1; i < v->m->n_regions; i++)
 		d.wanted[i] = sp_region_matches(&v->m->regions[i], match);
 	if (grow(&d))
 		d.failed = true;
 	sp_paths_walk(v->m, enter, leave, &d);
+	free(d.splits);
 	free(d.wanted);
 	free(d.open);
 	free(d.slots);

@@ -6,6 +6,7 @@
 #include "model/path.h"
 #include "model/region.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,9 @@ struct finding {
 	struct sp_import *imports; /* owned */
 	struct links *links;       /* owned; for each import */
 	size_t n, capacity, link_capacity;
-	uint32_t *import; /* owned; for each path */
-	uint8_t *state;   /* owned; for each path: enum state */
+	uint32_t *import;             /* owned; for each path */
+	uint8_t *state;               /* owned; for each path: enum state */
+	struct sp_path_split *splits; /* owned; NULL: times are not split */
 };
 
 /* Whether a function belongs to the import system. Its own functions have these files in every version of Python. */
@@ -64,37 +66,47 @@ static uint32_t import_of(struct finding *f, uint32_t importer, uint32_t region)
 	return i;
 }
 
+static void add_time(struct sp_import_time *to, const struct sp_import_time *more, double sign)
+{
+	to->time += sign * more->time;
+	to->split.running += sign * more->split.running;
+	to->split.waiting += sign * more->split.waiting;
+}
+
 /* Assigns a path to an import, and its time if it enters or leaves the import system. Callers come first. */
 static int add_path(struct finding *f, const struct sp_view *v, uint32_t path)
 {
 	const uint32_t caller = f->m->paths[path].parent;
 	const struct sp_region *r = &f->m->regions[f->m->paths[path].region];
 	const struct sp_value *value = &v->values[path];
+	const struct sp_import_time time = {value->incl, f->splits ? f->splits[path].incl
+	                                                           : (struct sp_split){.running = value->incl}};
 	uint32_t import = f->import[caller];
 
 	f->state[path] = f->state[caller];
 	if (f->state[caller] == BODY && is_import_system(r)) {
 		f->state[path] = LOADING;
-		f->imports[import].loading += value->incl;
-		f->imports[import].self -= value->incl;
+		add_time(&f->imports[import].loading, &time, 1);
+		add_time(&f->imports[import].self, &time, -1);
 	} else if (f->state[caller] == LOADING && is_module_body(r)) {
 		f->state[path] = BODY;
-		f->imports[import].loading -= value->incl;
+		add_time(&f->imports[import].loading, &time, -1);
 		if ((import = import_of(f, import, f->m->paths[path].region)) == SP_NONE)
 			return -1;
-		f->imports[import].total += value->incl;
-		f->imports[import].self += value->incl;
+		add_time(&f->imports[import].total, &time, 1);
+		add_time(&f->imports[import].self, &time, 1);
 		f->imports[import].visits += value->visits;
 	}
 	f->import[path] = import;
 	return 0;
 }
 
-static int find(struct finding *f, const struct sp_view *v)
+static int find(struct finding *f, const struct sp_view *v, struct sp_path_split *splits)
 {
 	const struct sp_model *m = v->m;
 
 	*f = (struct finding){.m = m,
+	                      .splits = splits,
 	                      .import = calloc(m->n_paths + 1, sizeof *f->import),
 	                      .state = calloc(m->n_paths + 1, sizeof *f->state)};
 	if (!f->import || !f->state || import_of(f, 0, 0) == SP_NONE)
@@ -111,23 +123,35 @@ static void finding_free(struct finding *f)
 	free(f->links);
 	free(f->import);
 	free(f->state);
+	free(f->splits);
+}
+
+static void not_negative(struct sp_import_time *t)
+{
+	t->time = fmax(0, t->time);
+	t->split = (struct sp_split){fmax(0, t->split.running), fmax(0, t->split.waiting)};
 }
 
 int sp_report_imports(const struct sp_view *v, struct sp_import **imports, size_t *n, struct sp_err *e)
 {
 	struct finding f;
-	const int rc = find(&f, v);
+	struct sp_path_split *splits;
+
+	*imports = NULL;
+	if (sp_view_split(v, &splits, e))
+		return -1;
+	const int rc = find(&f, v, splits);
 
 	if (rc == 0) { /* the time of the program outside of imports was not added */
-		f.imports[0].total = -f.imports[0].self;
-		f.imports[0].self = 0;
+		add_time(&f.imports[0].total, &f.imports[0].self, -1);
+		f.imports[0].self = (struct sp_import_time){.time = 0};
 	}
 	for (size_t i = 0; rc == 0 && i < f.n; i++) {
 		struct sp_import *x = &f.imports[i];
 
 		/* times of samples and of calls that are still open do not always add up */
-		x->loading = x->loading > 0 ? x->loading : 0;
-		x->self = x->self > 0 ? x->self : 0;
+		not_negative(&x->loading);
+		not_negative(&x->self);
 	}
 	finding_free(&f);
 	if (rc) {
@@ -176,7 +200,7 @@ int sp_view_without_imports(struct sp_view *v, struct sp_err *e)
 	bool *within = calloc(n + 1, sizeof *within);
 	double *kept = calloc(n + 1, sizeof *kept); /* for each path: the inclusive times that its callees keep, */
 	double *removed = calloc(n + 1, sizeof *removed); /* and what they lose */
-	const int rc = find(&f, v) || !within || !kept || !removed || own_values(v) ? -1 : 0;
+	const int rc = find(&f, v, NULL) || !within || !kept || !removed || own_values(v) ? -1 : 0;
 
 	if (rc == 0)
 		mark_imports(&f, within);

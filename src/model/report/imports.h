@@ -9,15 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct sp_import_time {
+	double time;           /* ns */
+	struct sp_split split; /* of it; if times are not split, all of it is running */
+};
+
 /* One module, as imported by one importer. The module whose import statement ran first has the time. */
 struct sp_import {
-	uint32_t region;   /* the module's body, MODULE:<module>; of the first element 0: the program */
-	uint32_t importer; /* index of the module that imports it; 0: the program */
-	uint64_t visits;   /* number of times that the body ran: once in each process */
-	double total;      /* ns; its body, with the modules that it imports; of the first element: all imports */
-	double self;       /* ns; the body without imports */
-	double loading;    /* ns; the import system for the modules that this one imports: it finds files, reads code,
-	                      loads    compiled modules */
+	uint32_t region;             /* the module's body, MODULE:<module>; of the first element 0: the program */
+	uint32_t importer;           /* index of the module that imports it; 0: the program */
+	uint64_t visits;             /* number of times that the body ran: once in each process */
+	struct sp_import_time total; /* its body, with the modules that it imports; of the first element: all imports */
+	struct sp_import_time self;  /* the body without imports */
+	/* the import system for the modules that this one imports: it finds files, reads code and loads compiled
+	 * modules */
+	struct sp_import_time loading;
 };
 
 /* The imports in the view's values; an importer has a smaller index than what it imports. Elements of modules with

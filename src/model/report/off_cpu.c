@@ -21,6 +21,33 @@ void sp_off_cpu_add(struct sp_off_cpu *to, struct sp_off_cpu more)
 	to->preempted += more.preempted;
 }
 
+void sp_split_add(struct sp_split *to, struct sp_split more)
+{
+	to->running += more.running;
+	to->waiting += more.waiting;
+}
+
+int sp_view_split(const struct sp_view *v, struct sp_path_split **splits, struct sp_err *e)
+{
+	const size_t n = v->m->n_paths;
+
+	*splits = NULL;
+	if (!sp_off_cpu_split(&v->off))
+		return 0;
+	if (!(*splits = calloc(n + 1, sizeof(**splits))))
+		return sp_model_no_memory(e);
+	for (size_t i = n; i-- > 0;) { /* a caller has a smaller index than its callees */
+		struct sp_path_split *to = &(*splits)[i];
+		const struct sp_off_cpu off = sp_view_off_cpu(v, (uint32_t)i);
+
+		to->excl = (struct sp_split){fmax(0, v->values[i].excl - off.waiting - off.preempted), off.waiting};
+		sp_split_add(&to->incl, to->excl);
+		if (i)
+			sp_split_add(&(*splits)[v->m->paths[i].parent].incl, to->incl);
+	}
+	return 0;
+}
+
 double sp_numbers_running(const struct sp_numbers *n)
 {
 	return fmax(0, n->v.excl - n->off.waiting - n->off.preempted);

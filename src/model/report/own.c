@@ -88,6 +88,7 @@ static void add_paths(struct finding *f, double *start_end)
 		const double outside = value->excl != 0 ? f->outside[i] : 0;
 
 		row->time[r->owner] += running(f->v, i) - outside;
+		row->waiting += sp_view_off_cpu(f->v, i).waiting;
 		*start_end += outside;
 		if (r->owner == SP_OWNER_OWN) {
 			row->visits += value->visits;
@@ -123,7 +124,7 @@ static int make_rows(const struct finding *f, struct sp_own_report *out)
 		struct sp_own_row *row = &f->of_region[i];
 
 		row->region = i;
-		if (i == 0 || row->visits || row->resumed || row_total(row) != 0)
+		if (i == 0 || row->visits || row->resumed || row_total(row) != 0 || row->waiting > 0)
 			out->rows[out->n++] = *row;
 	}
 	qsort(out->rows + 1, out->n - 1, sizeof *out->rows, compare_rows);

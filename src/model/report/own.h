@@ -16,6 +16,7 @@ struct sp_own_row {
 	uint64_t visits, resumed;
 	double
 	    time[SP_OWNERS]; /* ns in which the threads ran: own is its own, the others those of the called functions */
+	double waiting;      /* ns in which the threads waited, in it and in the called functions */
 	bool calls_own;      /* it led to calls of own functions, too; their time is in their rows */
 };
 

@@ -330,14 +330,32 @@ static int flat_rows(struct flat *f, enum sp_sort sort, size_t limit, const char
 	return *rows ? 0 : -1;
 }
 
+/* Sums the splits of inclusive times by region; recursion counts once. Returns 0, or -1: no memory. */
+static int split_regions(const struct sp_view *v, const struct sp_path_split *splits, struct sp_numbers *regions)
+{
+	bool *outermost = splits ? sp_paths_outermost(v->m) : NULL;
+	uint32_t i;
+
+	for (i = 1; !splits && i < v->m->n_regions; i++)
+		regions[i].below.running = regions[i].v.incl;
+	for (i = 1; outermost && i < v->m->n_paths; i++)
+		if (outermost[i])
+			sp_split_add(&regions[v->m->paths[i].region].below, splits[i].incl);
+	free(outermost);
+	return !splits || outermost ? 0 : -1;
+}
+
 int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, const char *match,
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e)
 {
 	struct flat f = {.v = v};
+	struct sp_path_split *splits;
 	uint32_t i;
 	int rc = -1;
 
 	*rows = NULL;
+	if (sp_view_split(v, &splits, e))
+		return -1;
 	f.regions = calloc(v->m->n_regions, sizeof(*f.regions));
 	f.reported = find_told(v);
 	f.shown = calloc(v->m->n_regions, sizeof(*f.shown));
@@ -346,8 +364,9 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
 			f.shown[v->m->paths[i].region] |= f.reported[i];
 			sp_off_cpu_add(&f.regions[v->m->paths[i].region].off, sp_view_off_cpu(v, i));
 		}
-		rc = flat_rows(&f, sort, limit, match, rows, n);
+		rc = split_regions(v, splits, f.regions) || flat_rows(&f, sort, limit, match, rows, n) ? -1 : 0;
 	}
+	free(splits);
 	free(f.regions);
 	free(f.reported);
 	free(f.shown);
@@ -359,9 +378,10 @@ struct growing {
 	size_t n, capacity;
 	struct sorted *children; /* owned; of the path being expanded */
 	size_t child_capacity;
-	bool *reported;      /* owned; for each path */
-	double least;        /* smallest inclusive time that is shown */
-	uint32_t last_equal; /* among paths with exactly that time, the last one that is shown */
+	bool *reported;               /* owned; for each path */
+	struct sp_path_split *splits; /* owned; NULL: times are not split */
+	double least;                 /* smallest inclusive time that is shown */
+	uint32_t last_equal;          /* among paths with exactly that time, the last one that is shown */
 };
 
 /* A path to be expanded. They are kept in an explicit stack, so that a deep tree needs no deep recursion. */
@@ -369,7 +389,23 @@ struct pending {
 	uint32_t path, depth;
 };
 
-static int row_add(struct growing *g, uint32_t path, uint32_t depth)
+static struct sp_split split_of(const struct sp_view *v, const struct growing *g, uint32_t path)
+{
+	return g->splits ? g->splits[path].incl : (struct sp_split){.running = v->values[path].incl};
+}
+
+static double child_key(const struct sp_view *v, const struct growing *g, uint32_t path, enum sp_sort sort)
+{
+	const struct sp_numbers numbers = {.v = v->values[path], .each = v->each[path]};
+
+	if (sort == SP_SORT_RUNNING)
+		return split_of(v, g, path).running;
+	if (sort == SP_SORT_WAITING)
+		return split_of(v, g, path).waiting;
+	return sort_key(&numbers, sort);
+}
+
+static int row_add(const struct sp_view *v, struct growing *g, uint32_t path, uint32_t depth)
 {
 	struct sp_tree_row *rows;
 
@@ -380,7 +416,7 @@ static int row_add(struct growing *g, uint32_t path, uint32_t depth)
 			return -1;
 		g->rows = rows;
 	}
-	g->rows[g->n++] = (struct sp_tree_row){path, depth, 0, 0};
+	g->rows[g->n++] = (struct sp_tree_row){.path = path, .depth = depth, .split = split_of(v, g, path)};
 	return 0;
 }
 
@@ -396,7 +432,6 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 
 	for (c = m->paths[path].first_child; c != SP_NONE; c = m->paths[c].next_sibling) {
 		const struct sp_value *value = &v->values[c];
-		struct sp_numbers numbers = {*value, v->each[c], sp_view_off_cpu(v, c)};
 
 		if (!g->reported[c])
 			continue;
@@ -404,6 +439,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 		    (o->depth && depth >= o->depth)) {
 			row->hidden++;
 			row->hidden_time += value->incl;
+			sp_split_add(&row->hidden_split, split_of(v, g, c));
 			continue;
 		}
 		if (n == g->child_capacity) {
@@ -414,7 +450,7 @@ static long visible(const struct sp_view *v, const struct sp_tree_options *o, st
 			g->children = larger;
 		}
 		g->children[n++] =
-		    (struct sorted){sort_key(&numbers, o->sort),
+		    (struct sorted){child_key(v, g, c, o->sort),
 		                    o->sort == SP_SORT_NAME ? m->regions[m->paths[c].region].name.p : NULL, c};
 	}
 	if (n)
@@ -432,7 +468,7 @@ static int expand(const struct sp_view *v, const struct sp_tree_options *o, stru
 		return -1;
 	while (n > 0 && k >= 0) {
 		now = stack[--n];
-		k = row_add(g, now.path, now.path ? now.depth - 1 : 0) ? -1 : visible(v, o, g, now.path, now.depth);
+		k = row_add(v, g, now.path, now.path ? now.depth - 1 : 0) ? -1 : visible(v, o, g, now.path, now.depth);
 		if (k > 0 && n + (size_t)k > capacity) {
 			capacity = (n + (size_t)k) * 2;
 			larger = realloc(stack, capacity * sizeof(*stack));
@@ -482,12 +518,14 @@ int sp_report_tree(const struct sp_view *v, const struct sp_tree_options *o, str
 	struct growing g = {.reported = find_told(v)};
 
 	*rows = NULL;
-	if (!g.reported || find_least(v, o, &g) || expand(v, o, &g)) {
+	if (sp_view_split(v, &g.splits, e) || !g.reported || find_least(v, o, &g) || expand(v, o, &g)) {
+		free(g.splits);
 		free(g.rows);
 		free(g.children);
 		free(g.reported);
 		return sp_model_no_memory(e);
 	}
+	free(g.splits);
 	free(g.children);
 	free(g.reported);
 	if (g.rows[0].hidden == 0)

@@ -26,6 +26,20 @@ void sp_view_close(struct sp_view *v);
 /* The time of a path off the processor. */
 struct sp_off_cpu sp_view_off_cpu(const struct sp_view *v, uint32_t path);
 
+/* Times in which the threads ran and waited, ns. The rest of a time is that in which they were preempted. */
+struct sp_split {
+	double running, waiting;
+};
+/* Of a path, with callees (incl: the sum over the paths below) and without (excl). */
+struct sp_path_split {
+	struct sp_split incl, excl;
+};
+
+/* The split of each path's times; *splits is NULL if times are not split. The caller frees *splits with free(). Returns
+ * 0, or -1 with e set. */
+int sp_view_split(const struct sp_view *v, struct sp_path_split **splits, struct sp_err *e);
+void sp_split_add(struct sp_split *to, struct sp_split more);
+
 /* Takes the time in which threads were preempted out of the inclusive and exclusive times of all paths, and of the
  * view's off-CPU time. min, max and sumsq stay as they are. *preempted: this time, ns; 0 if the model does not know it.
  * Returns 0, or -1 with e set. */
@@ -75,6 +89,7 @@ struct sp_numbers {
 	struct sp_value v;
 	double each;
 	struct sp_off_cpu off;
+	struct sp_split below; /* of v.incl; if times are not split, all of it is running */
 };
 
 /* The exclusive time in which the threads ran, ns. */
@@ -95,10 +110,10 @@ int sp_report_flat(const struct sp_view *v, enum sp_sort sort, size_t limit, con
                    struct sp_flat_row **rows, size_t *n, struct sp_err *e);
 
 struct sp_tree_options {
-	enum sp_sort sort;
-	uint32_t depth;   /* 0: no limit */
-	double threshold; /* minimum share of the total time */
-	size_t limit;     /* number of paths with the most inclusive time to keep; 0: all */
+	enum sp_sort sort; /* of the children of a path; SP_SORT_RUNNING, SP_SORT_WAITING: by inclusive times */
+	uint32_t depth;    /* 0: no limit */
+	double threshold;  /* minimum share of the total time */
+	size_t limit;      /* number of paths with the most inclusive time to keep; 0: all */
 };
 
 struct sp_tree_row {
@@ -106,6 +121,8 @@ struct sp_tree_row {
 	uint32_t depth;     /* 0: no caller */
 	uint64_t hidden;    /* number of children that were left out */
 	double hidden_time; /* inclusive time of these children */
+	struct sp_split hidden_split;
+	struct sp_split split; /* of the path's inclusive time; if times are not split, all of it is running */
 };
 
 /* Rows in the order of printing. The root has a row, the first, only if some of its children are left out. The caller

@@ -152,7 +152,7 @@ int sp_calls_open(struct sp_calls *c, const struct sp_model *m, const struct sp_
 	*c = (struct sp_calls){.m = m, .o = o};
 	c->modules.arena = &c->g.arena;
 	if (sp_shown_open(&c->shown, m, &o->of, e) ||
-	    sp_graph_open(&c->g, m, c->shown.values, false, key_of, &quiet, e))
+	    sp_graph_open(&c->g, m, &(struct sp_graph_source){c->shown.values, NULL, false, key_of}, &quiet, e))
 		return -1;
 	c->total = c->shown.total;
 	if (allocate(c, e) || choose_nodes(c, e))

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Callgrind's profile format, version 1: one part, all threads merged, cost in nanoseconds. */
+/* Callgrind's profile format, version 1: one part, all threads merged, cost in nanoseconds: Time, and
+ * Running and Waiting if times are split. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/intern.h"
 #include "model/model.h"
 #include "model/process.h"
 #include "model/region.h"
+#include "model/report/report.h"
 #include "model/str.h"
 #include "write/common/formats.h"
 #include "write/common/out.h"
@@ -17,6 +20,7 @@ struct callgrind {
 	uint32_t *file_of; /* for each node */
 	/* for each node: bit 1, its name was written; bit 2, the name of the file with this number was written */
 	char *named;
+	bool split; /* three events instead of one */
 };
 
 static struct sp_graph_key key_of(const struct sp_region *r)
@@ -46,12 +50,24 @@ static void put_name(struct callgrind *c, const char *field, uint32_t id, char b
 	sp_out_byte(&c->out, '\n');
 }
 
-static void put_cost(struct callgrind *c, uint32_t line, double ns)
+/* Writes a value of each event, with blanks between them. */
+static void put_events(struct callgrind *c, uint64_t time, uint64_t running, uint64_t waiting)
+{
+	sp_out_u64(&c->out, time);
+	if (c->split) {
+		sp_out_byte(&c->out, ' ');
+		sp_out_u64(&c->out, running);
+		sp_out_byte(&c->out, ' ');
+		sp_out_u64(&c->out, waiting);
+	}
+	sp_out_byte(&c->out, '\n');
+}
+
+static void put_cost(struct callgrind *c, uint32_t line, double ns, const struct sp_split *split)
 {
 	sp_out_u64(&c->out, line);
 	sp_out_byte(&c->out, ' ');
-	sp_out_u64(&c->out, whole_ns(ns));
-	sp_out_byte(&c->out, '\n');
+	put_events(c, whole_ns(ns), whole_ns(split->running), whole_ns(split->waiting));
 }
 
 static void put_node(struct callgrind *c, uint32_t id)
@@ -60,7 +76,7 @@ static void put_node(struct callgrind *c, uint32_t id)
 
 	put_name(c, "fl", c->file_of[id], 2, n->key.file);
 	put_name(c, "fn", id, 1, n->key.name);
-	put_cost(c, n->key.line, n->sum.own);
+	put_cost(c, n->key.line, n->sum.own, &n->sum.own_split);
 	for (uint32_t i = n->callees; i != SP_NONE; i = c->g.edges[i].next_callee) {
 		const struct sp_graph_edge *edge = &c->g.edges[i];
 		const struct sp_graph_key *callee = &c->g.nodes[edge->callee].key;
@@ -72,29 +88,36 @@ static void put_node(struct callgrind *c, uint32_t id)
 		sp_out_u64(&c->out, callee->line);
 		sp_out_byte(&c->out, '\n');
 		/* the line of the call is unknown: use the caller's first line */
-		put_cost(c, n->key.line, edge->outer);
+		put_cost(c, n->key.line, edge->outer, &edge->outer_split);
 	}
 	sp_out_byte(&c->out, '\n');
 }
 
 static void put_all(struct callgrind *c, const struct sp_model *m, const struct sp_write_options *o)
 {
-	uint64_t total = 0;
+	uint64_t time = 0, running = 0, waiting = 0;
 
-	for (size_t i = 0; i < c->g.n_nodes; i++)
-		total += whole_ns(c->g.nodes[i].sum.own);
+	for (size_t i = 0; i < c->g.n_nodes; i++) { /* readers add up the rounded numbers */
+		const struct sp_graph_sum *sum = &c->g.nodes[i].sum;
+
+		time += whole_ns(sum->own);
+		running += whole_ns(sum->own_split.running);
+		waiting += whole_ns(sum->own_split.waiting);
+	}
 	sp_out_text(&c->out, "# callgrind format\nversion: 1\ncreator: spartito\ncmd: ");
 	if (m->n_processes)
 		sp_out_line(&c->out, m->processes[o->process == SP_NONE ? 0 : o->process].command, NULL);
-	sp_out_text(&c->out, "\npositions: line\nevent: Time : Time in ns\nevents: Time\nsummary: ");
-	sp_out_u64(&c->out, total);
-	sp_out_text(&c->out, "\n\n");
+	sp_out_text(&c->out, "\npositions: line\nevent: Time : Time in ns\n");
+	if (c->split)
+		sp_out_text(&c->out, "event: Running : Running time in ns\nevent: Waiting : Waiting time in ns\n");
+	sp_out_text(&c->out, c->split ? "events: Time Running Waiting\nsummary: " : "events: Time\nsummary: ");
+	put_events(c, time, running, waiting);
+	sp_out_byte(&c->out, '\n');
 	for (uint32_t i = 0; i < c->g.n_nodes; i++)
 		if (c->g.nodes[i].seen)
 			put_node(c, i);
 	sp_out_text(&c->out, "totals: ");
-	sp_out_u64(&c->out, total);
-	sp_out_byte(&c->out, '\n');
+	put_events(c, time, running, waiting);
 }
 
 static int number_files(struct callgrind *c, struct sp_err *e)
@@ -114,20 +137,34 @@ static int number_files(struct callgrind *c, struct sp_err *e)
 	return rc ? sp_fail(e, ENOMEM, "out of memory") : 0;
 }
 
-int sp_write_callgrind(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
+static int open_graph(struct callgrind *c, const struct sp_model *m, const struct sp_write_options *o, struct sp_err *e)
 {
-	struct callgrind c;
-	struct sp_pick k;
+	struct sp_pick k; /* checks the process */
+	struct sp_view v = {.m = m};
+	struct sp_path_split *splits = NULL;
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
-	int rc = sp_graph_open(&c.g, m, k.totals, false, key_of, o, e);
+	int rc = sp_view_open(&v, m, o->process, SP_NONE, e) || sp_view_split(&v, &splits, e) ? -1 : 0;
+	if (rc == 0) {
+		c->split = splits != NULL;
+		rc = sp_graph_open(&c->g, m, &(struct sp_graph_source){k.totals, splits, false, key_of}, o, e);
+	}
+	free(splits);
+	sp_view_close(&v);
 	sp_pick_close(&k);
-	if (rc)
+	return rc;
+}
+
+int sp_write_callgrind(const struct sp_model *m, const char *path, const struct sp_write_options *o, struct sp_err *e)
+{
+	struct callgrind c = {.split = false};
+
+	if (open_graph(&c, m, o, e))
 		return -1;
 	/* every function needs a caller: tools add up a function's inclusive cost from its callers */
 	c.g.nodes[0].key = (struct sp_graph_key){sp_text("???"), sp_text("<root>"), 0};
-	rc = number_files(&c, e);
+	int rc = number_files(&c, e);
 	if (rc == 0)
 		rc = sp_out_open(&c.out, path, e);
 	if (rc == 0) {

@@ -14,8 +14,7 @@
 struct walk {
 	struct sp_graph *g;
 	const struct sp_model *m;
-	const struct sp_value *values;
-	bool resumed;
+	const struct sp_graph_source *from;
 	uint32_t *node_of;      /* for each region */
 	uint32_t *edge_of;      /* for each path on the stack */
 	struct sp_intern pairs; /* table (caller, callee) -> edge */
@@ -43,7 +42,7 @@ static uint32_t node_for(struct sp_intern *keys, struct sp_graph_key k)
 	return id;
 }
 
-static int make_nodes(struct walk *w, sp_graph_key_fn *key)
+static int make_nodes(struct walk *w)
 {
 	struct sp_graph *g = w->g;
 	struct sp_intern keys = {.arena = &g->arena};
@@ -55,7 +54,7 @@ static int make_nodes(struct walk *w, sp_graph_key_fn *key)
 	if (rc == 0)
 		g->nodes[g->n_nodes++] = (struct sp_graph_node){.callers = SP_NONE, .callees = SP_NONE};
 	for (size_t r = 0; rc == 0 && r < w->m->n_regions; r++) {
-		struct sp_graph_key k = key(&w->m->regions[r]);
+		struct sp_graph_key k = w->from->key(&w->m->regions[r]);
 		uint32_t id = node_for(&keys, k);
 		if (id == SP_INTERN_FAILED)
 			rc = -1;
@@ -112,16 +111,19 @@ static void add(struct sp_graph_sum *to, const struct sp_value *v, bool resumed,
 static int enter(struct walk *w, uint32_t p)
 {
 	struct sp_graph *g = w->g;
-	const struct sp_value *v = &w->values[p];
+	const struct sp_value *v = &w->from->values[p];
 	const struct sp_path *path = &w->m->paths[p];
 	struct sp_graph_node *n = &g->nodes[w->node_of[path->region]];
+	const struct sp_path_split *split = w->from->splits ? &w->from->splits[p] : NULL;
 	bool used = v->visits || v->resumed || v->incl > 0 || v->excl > 0;
-	bool resumed = w->resumed && w->m->regions[path->region].generator;
+	bool resumed = w->from->resumed && w->m->regions[path->region].generator;
 
 	w->edge_of[p] = SP_NONE;
 	n->seen |= used;
 	bool outermost = n->open++ == 0;
 	add(&n->sum, v, resumed, !outermost);
+	if (split)
+		sp_split_add(&n->sum.own_split, split->excl);
 	if (!used)
 		return 0;
 	uint32_t caller = path->parent ? w->node_of[w->m->paths[path->parent].region] : 0;
@@ -133,6 +135,8 @@ static int enter(struct walk *w, uint32_t p)
 	add(&g->edges[id].sum, v, resumed, g->edges[id].open++ != 0);
 	if (outermost)
 		g->edges[id].outer += v->incl;
+	if (outermost && split)
+		sp_split_add(&g->edges[id].outer_split, split->incl);
 	return 0;
 }
 
@@ -170,12 +174,12 @@ static int walk_tree(struct walk *w, const struct sp_write_options *o, struct sp
 	return 0;
 }
 
-int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_value *values, bool resumed,
-                  sp_graph_key_fn *key, const struct sp_write_options *o, struct sp_err *e)
+int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_graph_source *from,
+                  const struct sp_write_options *o, struct sp_err *e)
 {
 	memset(g, 0, sizeof *g);
-	struct walk w = {.g = g, .m = m, .values = values, .resumed = resumed, .pairs.arena = &g->arena};
-	int rc = make_nodes(&w, key) ? sp_fail(e, ENOMEM, "out of memory") : walk_tree(&w, o, e);
+	struct walk w = {.g = g, .m = m, .from = from, .pairs.arena = &g->arena};
+	int rc = make_nodes(&w) ? sp_fail(e, ENOMEM, "out of memory") : walk_tree(&w, o, e);
 
 	sp_intern_free(&w.pairs);
 	if (rc)

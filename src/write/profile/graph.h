@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"
+#include "model/report/report.h"
 #include "model/str.h"
 #include "write/common/writer.h"
 
@@ -20,7 +21,8 @@ struct sp_graph_key {
  * below the same function (for a node) or the same call (for an edge) further up in the same stack. */
 struct sp_graph_sum {
 	uint64_t calls, primitive;
-	double own, total; /* ns */
+	double own, total;         /* ns */
+	struct sp_split own_split; /* of `own`; 0 if times are not split */
 };
 
 struct sp_graph_node {
@@ -38,7 +40,8 @@ struct sp_graph_edge {
 	uint32_t next_caller, next_callee;
 	uint32_t open;
 	struct sp_graph_sum sum;
-	double outer; /* ns of calls whose callee was nowhere else on the stack */
+	double outer;                /* ns of calls whose callee was nowhere else on the stack */
+	struct sp_split outer_split; /* of `outer` */
 };
 
 struct sp_graph {
@@ -53,9 +56,17 @@ struct sp_graph {
 
 typedef struct sp_graph_key sp_graph_key_fn(const struct sp_region *r);
 
-/* Folds the tree. values: for each path. resumed: count resumptions as calls. Returns 0, or -1 with e set. */
-int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_value *values, bool resumed,
-                  sp_graph_key_fn *key, const struct sp_write_options *o, struct sp_err *e);
+/* What is folded, and how. */
+struct sp_graph_source {
+	const struct sp_value *values;      /* for each path */
+	const struct sp_path_split *splits; /* for each path; NULL: times are not split */
+	bool resumed;                       /* count resumptions as calls */
+	sp_graph_key_fn *key;
+};
+
+/* Folds the tree. Returns 0, or -1 with e set. */
+int sp_graph_open(struct sp_graph *g, const struct sp_model *m, const struct sp_graph_source *from,
+                  const struct sp_write_options *o, struct sp_err *e);
 void sp_graph_close(struct sp_graph *g);
 
 #endif

@@ -150,7 +150,7 @@ int sp_write_pstats(const struct sp_model *m, const char *path, const struct sp_
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
-	int rc = sp_graph_open(&g, m, k.totals, true, sp_pstats_key, o, e);
+	int rc = sp_graph_open(&g, m, &(struct sp_graph_source){k.totals, NULL, true, sp_pstats_key}, o, e);
 	sp_pick_close(&k);
 	if (rc)
 		return -1;

@@ -114,7 +114,7 @@ int sp_write_text(const struct sp_model *m, const char *path, const struct sp_wr
 
 	if (sp_pick_open(&k, m, o, e))
 		return -1;
-	int rc = sp_graph_open(&g, m, k.totals, true, key_of, o, e);
+	int rc = sp_graph_open(&g, m, &(struct sp_graph_source){k.totals, NULL, true, key_of}, o, e);
 	sp_pick_close(&k);
 	if (rc)
 		return -1;

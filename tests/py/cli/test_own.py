@@ -148,7 +148,7 @@ def test_own_paths(spartito, tmp_path):
     found = categories(Model(out))
     assert found["shared:spin"] == "own" and "fakelib:spin" not in found and "json:dumps" not in found
     shutil.rmtree(out)
-    assert "\ntime: " not in measured(spartito, tmp_path, "--only-mine")  # own code would seem to take all of it
+    assert "\nrunning time: " not in measured(spartito, tmp_path, "--only-mine")  # own code would seem to take all of it
     assert "shared:spin" not in categories(Model(out)) and "__main__:work" in categories(Model(out))
     assert "a filter left functions out: their time is self time" in report(spartito, tmp_path)
 

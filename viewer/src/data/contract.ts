@@ -898,6 +898,10 @@ export interface ImportedModule {
   excl: number;
   /** to find and load the modules that it imports, and compiled modules (s) */
   loading: number;
+  /** of incl, the time in which the threads ran (s); all of it if times are not split */
+  running_incl: number;
+  /** of incl, the time in which they waited (s) */
+  waiting_incl: number;
 }
 export interface OwnPart {
   part: "own" | "libraries" | "standard" | "imports" | "start_end" | "other";
@@ -925,6 +929,8 @@ export interface OwnRow {
   /** it led to calls of own functions, whose time is in their rows */
   calls_own: boolean;
   sum: number;
+  /** in which threads waited, in it and in the functions of others that it led to; not in sum */
+  waiting: number;
 }
 export interface Waits {
   metrics: WaitMetric[];

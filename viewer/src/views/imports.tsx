@@ -21,6 +21,7 @@ const bodyOf = (regions: Regions, tree: ImportTree, module: number): number | un
 
 function columnsOf(tree: ImportTree, regions: Regions, open: ReadonlySet<number>, toggle: (module: number) => void): Column[] {
   const unit = timeUnit(tree.total);
+  const split = tree.modules.some((module) => module.waiting_incl > 0);
   const of = (module: number) => tree.modules[module]!;
   const number = (id: string, title: string, hint: string, value: (module: number) => number): Column => ({
     id,
@@ -61,6 +62,12 @@ function columnsOf(tree: ImportTree, regions: Regions, open: ReadonlySet<number>
       cell: (module) => percent(tree.busy ? of(module).incl / tree.busy : 0),
       bar: (module) => (tree.total ? of(module).incl / tree.total : 0),
     },
+    ...(split
+      ? [
+          number("running", "Running", "Of the total, the time in which the threads ran", (module) => of(module).running_incl),
+          number("waiting", "Waiting", "Of the total, the time in which the threads waited", (module) => of(module).waiting_incl),
+        ]
+      : []),
     number("self", "Self", "Its own statements", (module) => of(module).excl),
     number("loading", "Loading", "To find and load the modules that it imports, and compiled modules", (module) => of(module).loading),
   ];

@@ -48,6 +48,18 @@ function Functions({ rows, total, regions }: FunctionsProps) {
       { id: "sum", title: "Sum", hint: "Self, and the functions of others that it leads to", unit, width: "110px", value: (r) => r.sum, bar: (r) => r.sum / (total || 1) },
       { id: "share", title: "Of all", hint: "Of the time of the run", width: "84px", value: (r) => r.sum / (total || 1), cell: (r) => percent(r.sum / (total || 1)) },
       ...shown.map(({ key, title, hint }): RowColumn<OwnRow> => ({ id: key, title, hint, unit, width: key === "standard" ? "150px" : "110px", value: (r) => r[key], cell: (r) => inUnit(r[key], unit) })),
+      ...(rows.some((row) => row.waiting > 0)
+        ? [
+            {
+              id: "waiting",
+              title: "Waiting",
+              hint: "Time in which threads waited, in the function and in those of others that it led to; not in the sum",
+              width: "110px",
+              time: true,
+              value: (r: OwnRow) => r.waiting,
+            },
+          ]
+        : []),
       { id: "calls", title: "Calls", width: "84px", value: (r) => (r.visits ?? 0) + r.resumed, cell: (r) => (r.visits === null ? "–" : count(r.visits + r.resumed)) },
     ];
   }, [rows, total, regions]);
@@ -82,7 +94,7 @@ export function OwnView() {
   const known = useRegions();
   const own = answer.data;
   const total = own?.parts.reduce((sum, part) => sum + part.time, 0) ?? 0;
-  const rows = useMemo(() => own?.rows.filter((row) => row.name || row.sum > 0) ?? [], [own]);
+  const rows = useMemo(() => own?.rows.filter((row) => row.name || row.sum > 0 || row.waiting > 0) ?? [], [own]);
   const parts = useMemo(() => own?.parts.filter((part) => part.time > 0) ?? [], [own]);
   useReport(() => ({
     ready: Boolean(own && known.data),
