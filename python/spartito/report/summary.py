@@ -142,7 +142,7 @@ def _wait(row: dict[str, Any], busy: float) -> str:
 
 
 def _has_functions(model: Model, info: dict[str, Any]) -> bool:
-    """Whether there are times of functions. With memory alone there are none; with --lines-only the recorded frames mean nothing."""
+    """Whether times of functions were recorded. With --lines-only the recorded frames mean nothing."""
     if any(loc["visits"] for loc in info["locations"]):
         return True
     if contents.is_recorded(info) and not any(loc["busy"] for loc in info["locations"]):
