@@ -8,10 +8,12 @@ import re
 from functools import lru_cache
 from html import escape
 
-from spartito.base.text import Column, Output, count, name, plural, seconds, size
+from spartito.base.text import Column, Output, as_argument, count, name, plural, seconds, size
 from spartito.experiments import contents, sampled
+from spartito.experiments.reading import shown
 from spartito.report import locktable, memorytable, summary
-from spartito.report.findings import topics
+from spartito.report.findings import thresholds, topics
+from spartito.report.findings.finding import details
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,9 +96,23 @@ def written(experiment: Experiment) -> Kept:
         out.line()
         locktable.write(out, model.locks(), info, TOP)
         out.line()
-    for line in topics.summary(model, experiment.compensated, without=("imports",)):
+    for line in _findings(experiment, info):
         out.line(line)
     return out
+
+
+def _findings(experiment: Experiment, info: dict[str, Any]) -> list[str]:
+    """The first finding with its evidence and what to try, the titles of others, and the command that shows all."""
+    found = topics.without_line(experiment.model, experiment.compensated, thresholds.MAX_FINDINGS)
+    if not found:
+        return []
+    lines = [found[0].sentence(), *(f"    {text}" for text in details(found[0].as_dict()))]
+    if len(found) == 1:
+        return lines
+    lines += [finding.sentence() for finding in found[1:]]
+    cell = re.fullmatch(r"In\[(\d+)\]", experiment.facts()["title"])
+    command = f"%spartito_report findings {cell[1]}" if cell else f"spartito report findings {as_argument(shown(info['dir']))}"
+    return [*lines, f"{command} shows the evidence of all findings, and what to try"]
 
 
 def static(experiment: Experiment, first: str) -> str:

@@ -37,8 +37,7 @@ def _findings(model: Model, tests: Collection[str], shown: Collection[str]) -> l
     for number, finding in enumerate(topics.ranked(model, False, 0)[0]):
         test = next((region for region in finding.path if region in tests), "")
         if number < FINDINGS or (test in shown and test not in seen):
-            where = f" in {test}" if test else ""
-            found.append(f"finding{where}: {finding.title} (a change saves at most {finding.gain})")
+            found.append(finding.sentence(test))
         seen.add(test)
     return found
 

@@ -216,7 +216,7 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.line(f"{cost.cost_sentence(info)}, {share} % of the {'running time' if contents.split(info) else 'time'} of all threads")
     for line in contents.trace_sentences(info):
         out.line(line)
-    findings = topics.summary(model, without=("imports",))  # these have a line already
+    findings = topics.summary(model)
     for line in findings:
         out.line(line, "bold")
     for line in [*sentences(info), *of_ranks(directory)]:

@@ -144,6 +144,52 @@ def test_the_table_is_that_of_the_summary_of_a_run(tmp_path):
         assert [line for line in text if line.startswith(begin)] == [line for line in printed if line.startswith(begin)] != [], begin
 
 
+CALLS = """
+def step(x):
+    for d in (3, 5, 7, 11, 13, 17, 19, 23):
+        x = x * 31 % d
+    return x
+
+def twist(x):
+    for d in (3, 5, 7, 11, 13, 17, 19, 23):
+        x = x * 37 % d
+    return x
+
+def loop(n):
+    for i in range(n):
+        step(i)
+        twist(i)
+
+loop(600_000)
+"""
+
+
+def test_the_first_finding_has_its_evidence_and_what_to_try(tmp_path):
+    place = measure(tmp_path / "x", CALLS)
+    command = [sys.executable, "-m", "spartito", "report", "findings", place]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    text = Result(place).text().splitlines()
+    titles = [re.match(r"finding: (.*) \(a change saves at most (.*)\)$", line).groups() for line in text if line.startswith("finding: ")]
+    assert titles == [
+        (line.partition(". ")[2], after.partition(": ")[2]) for line, after in zip(printed, printed[1:]) if re.match(r"\d\. ", line)
+    ]
+    assert len(titles) == 2 and {re.search(":(step|twist) ", title)[1] for title, _ in titles} == {"step", "twist"}
+    first, second = (i for i, line in enumerate(text) if line.startswith("finding: "))
+    below = [line.strip() for line in text[first + 1 : second]]
+    assert below == [line.strip() for line in printed[2 : printed.index("")]]
+    assert [line for line in below if line.startswith("call path: ")] and [line for line in below if line.startswith("try: ")]
+    assert f"spartito report findings {place} shows the evidence of all findings, and what to try" in text
+    # of a cell, the command is that of the notebook
+    known = json.loads((place / "experiment.json").read_text())
+    (place / "experiment.json").write_text(json.dumps({**known, "command": ["In[7]"]}))
+    shutil.copytree(place, tmp_path / "cell")
+    again = Result(tmp_path / "cell").text()
+    assert "%spartito_report findings 7 shows the evidence of all findings, and what to try\n" in again
+    words = " ".join(Frame(tables.static(kinds.open_experiment(str(tmp_path / "cell")), "first")).words.split())
+    for line in below[:-1]:  # the last one has the path
+        assert " ".join(line.split()) in words, line
+
+
 def test_the_table_has_self_time_where_waits_are_not_known(tmp_path):
     """As in an experiment of an older version."""
     (tmp_path / "x" / "raw").mkdir(parents=True)
