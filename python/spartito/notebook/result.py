@@ -122,7 +122,7 @@ class Result:
         )
 
     def text(self) -> str:
-        """A summary, and a table of the functions with the most exclusive time."""
+        """A summary, and a table of the functions in which the threads ran longest."""
         experiment, facts = self._experiment, self._facts
         lines = [tables.headline(facts)]
         out = io.StringIO()

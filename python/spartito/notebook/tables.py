@@ -8,10 +8,12 @@ import re
 from functools import lru_cache
 from html import escape
 
-from spartito.base.text import Column, Output, count, name, percent, plural, seconds, size
+from spartito.base.text import Column, Output, as_argument, count, name, plural, seconds, size
 from spartito.experiments import contents, sampled
-from spartito.report import calltable, locktable, memorytable
-from spartito.report.findings import topics
+from spartito.experiments.reading import shown
+from spartito.report import locktable, memorytable, summary
+from spartito.report.findings import thresholds, topics
+from spartito.report.findings.finding import details
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,23 +23,9 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
     from spartito.view.kinds import Experiment
 
-TOP = 10  # functions in the text of a result
+TOP = 10  # rows of the tables of memory and waits
 ROWS, SHARE = 20, 1.0  # defaults of `spartito diff`: rows, and least change in percent
-COLUMNS = (
-    Column("self"),
-    Column("self %"),
-    Column("total"),
-    Column("calls"),
-    Column("function", left=True),
-    Column("defined at", left=True),
-)
-
 MEMORY = (Column("at the peak"), Column("at the end"), Column("allocated"), Column("blocks"), Column("where", left=True))
-
-
-def _cells(row: dict[str, Any], busy: float) -> tuple[str, ...]:
-    excl, incl = row["excl"], row["incl"]
-    return seconds(excl), percent(excl, busy), seconds(incl), calltable.calls(row), name(row["name"]), calltable.place(row)
 
 
 class Kept(Output):
@@ -91,13 +79,15 @@ def headline(facts: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=2)
 def written(experiment: Experiment) -> Kept:
-    """The functions with the most exclusive time, then samples, memory and waits of threads, as far as recorded; findings."""
-    out, model, facts = Kept(), experiment.model, experiment.facts()
+    """The functions in which the threads ran longest, as in the summary of a run; then samples, memory and waits of threads, as far
+    as recorded; findings."""
+    out, model = Kept(), experiment.model
     info = model.info()
-    rows = [row for row in model.flat(limit=TOP) if row["visits"] or row["incl"]]  # the other rows have only memory
-    rows = contents.known(rows, info)
+    columns, rows = summary.functions(model, info)
     if rows:
-        out.table(COLUMNS, [_cells(row, facts["busy"]) for row in rows])
+        out.table(columns, rows)
+    for line in summary.of_time(model, info, bool(rows)):
+        out.line(line)
     for line in sampled.notes(info):
         out.line(line)
     if contents.is_recorded(info):
@@ -106,9 +96,23 @@ def written(experiment: Experiment) -> Kept:
         out.line()
         locktable.write(out, model.locks(), info, TOP)
         out.line()
-    for line in topics.summary(model, experiment.compensated):
+    for line in _findings(experiment, info):
         out.line(line)
     return out
+
+
+def _findings(experiment: Experiment, info: dict[str, Any]) -> list[str]:
+    """The first finding with its evidence and what to try, the titles of others, and the command that shows all."""
+    found = topics.without_line(experiment.model, experiment.compensated, thresholds.MAX_FINDINGS)
+    if not found:
+        return []
+    lines = [found[0].sentence(), *(f"    {text}" for text in details(found[0].as_dict()))]
+    if len(found) == 1:
+        return lines
+    lines += [finding.sentence() for finding in found[1:]]
+    cell = re.fullmatch(r"In\[(\d+)\]", experiment.facts()["title"])
+    command = f"%spartito_report findings {cell[1]}" if cell else f"spartito report findings {as_argument(shown(info['dir']))}"
+    return [*lines, f"{command} shows the evidence of all findings, and what to try"]
 
 
 def static(experiment: Experiment, first: str) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FIXTURES = 5  # rows of the table of fixtures
 SHARE = 0.01  # a fixture with less of the time of all tests has no row
+WAITED = 0.05  # smallest share of waiting in the time of a test for which the table shows it
 
 
 def _tests(all_runs: dict[str, list[Run]], profile: Profile | None, top: int) -> list[str]:
@@ -28,18 +29,31 @@ def _tests(all_runs: dict[str, list[Run]], profile: Profile | None, top: int) ->
     repeated = any(len(runs) > 1 for _, runs in rows)
     columns = [Column("total"), Column("call"), Column("fixtures"), *[Column("runs")] * repeated]
     if profile:
-        columns += [Column("self time"), Column("%"), Column("function with the most", left=True)]
+        columns += [Column("waiting"), Column("running")] if profile.split else [Column("self time")]
+        columns += [Column("%"), Column("function with the most", left=True)]
     cells = []
     for test, runs in rows:
         total, call = fmean(run.total for run in runs), fmean(run.call for run in runs)
         cell = [seconds(total), seconds(call), seconds(total - call), *[count(len(runs))] * repeated]
-        if profile and test in profile.hottest:
-            function, time = profile.hottest[test]
-            cell += [seconds(time / len(runs)), percent(time / len(runs), total), name(function)]
-        elif profile:
-            cell += ["-", "-", "-"]
+        if profile:
+            cell += _profiled(profile, test, len(runs), total)
         cells.append([*cell, name(test)])
     return plain_table([*columns, Column("test", left=True)], cells)
+
+
+def _profiled(profile: Profile, test: str, runs: int, total: float) -> list[str]:
+    """The cells of a test that come from the experiment: how long it waited and ran, and which part of that is in one function.
+    Without off-CPU time the part is that of the total."""
+    found = profile.tests.get(test)
+    if not found or not found.function:
+        return ["-"] * (4 if profile.split else 3)
+    if profile.split:
+        waits = found.waiting >= WAITED * (found.running + found.waiting)
+        times = [seconds(found.waiting / runs) if waits else "", seconds(found.running / runs)]
+        times.append(percent(found.longest, found.running))
+    else:
+        times = [seconds(found.longest / runs), percent(found.longest / runs, total)]
+    return [*times, name(found.function)]
 
 
 def _fixtures(profile: Profile, whole: float) -> list[str]:
@@ -79,8 +93,11 @@ def _experiment(main: Main, profile: Profile | None, slowest: str) -> list[str]:
         ]
     if not profile:
         return []
+    more = [f"spartito report findings {place} shows the evidence of findings, and what to try"] if profile.findings else []
     return [
         *profile.findings,
+        *more,
+        *profile.preempted,
         *profile.losses,
         f"experiment: {place} ({plural(profile.processes, 'process')})",
         f"next: {command}",
@@ -92,7 +109,7 @@ def write(main: Main, reporter: TerminalReporter) -> None:
     all_runs = dict(sorted(main.durations.runs.items(), key=lambda item: -fmean(run.total for run in item[1])))
     if main.directory and not main.is_inner:
         try:
-            profile = Profile(main.directory, set(all_runs))
+            profile = Profile(main.directory, set(all_runs), list(all_runs)[: main.top])
         except Error as e:
             problems.append(f"{main.directory} cannot be read: {e}")
     lines = _results(all_runs, profile, main.top)

@@ -15,6 +15,7 @@ from spartito.report.waittables import offcpu
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from spartito._analyse import Model
@@ -140,15 +141,53 @@ def _wait(row: dict[str, Any], busy: float) -> str:
     return seconds(row["waiting"]) if row["waiting"] >= WAITED * busy else ""
 
 
+def _has_functions(model: Model, info: dict[str, Any]) -> bool:
+    """Whether times of functions were recorded. With --lines-only the recorded frames mean nothing."""
+    if any(loc["visits"] for loc in info["locations"]):
+        return True
+    if contents.is_recorded(info) and not any(loc["busy"] for loc in info["locations"]):
+        return False
+    return not _asked_for_lines(model, info)
+
+
+def _asked_for_lines(model: Model, info: dict[str, Any]) -> bool:
+    """Whether lines were recorded. Samples have lines, too, though the user did not ask for them."""
+    return not contents.taken(info) and bool(model.lines())
+
+
+def functions(model: Model, info: dict[str, Any]) -> tuple[list[Column], list[Sequence[str]]]:
+    """The columns and rows of the functions in which the threads ran longest, without imports. Where times are not split into
+    running and waiting, by self time. No rows: there are no times of functions."""
+    found = model.flat(sort="running", limit=TOP, imports=False) if _has_functions(model, info) else []
+    total, running = (sum(loc[key] for loc in info["locations"]) for key in ("busy", "running"))
+    unknown, split = contents.without_calls(info), contents.split(info)
+    columns = [Column("running" if split else "self time"), Column("%"), *([Column("waiting")] if split else [])]
+    columns += [Column("calls"), Column("function", left=True, style="cyan")]
+    rows: list[Sequence[str]] = []
+    for r in found:
+        if r["excl"] or r["visits"]:  # other rows have only memory
+            times = [seconds(r["running"]), percent(r["running"], running), *([_wait(r, total)] if split else [])]
+            rows.append((*times, "-" if unknown and not r["visits"] else visits_text(r), name(r["name"])))
+    return columns, rows
+
+
+def of_time(model: Model, info: dict[str, Any], with_owners: bool) -> list[str]:
+    """Lines about the time of all threads: whose code took it (with_owners), imports, waiting and preemption."""
+    whose = owners.line(model, info) if with_owners else ""
+    running = sum(loc["running"] for loc in info["locations"])
+    # the line of owners has the share of imports in the running time
+    lines = [*_imports(model, running, share=not whose), *_waiting(model, info)]
+    return [whose, *filter(None, [processtime.outside_functions(info)]), *lines] if whose else lines
+
+
 def write(model: Model, directory: str, label: str, reported: list[str]) -> None:
     """Prints the summary on standard error. label: name of the program. reported: lines that were printed already."""
     if sys.stderr is None:
         return
     info = model.info()
     out = Output(sys.stderr)
-    rows = [row for row in model.flat(sort="running", limit=TOP, imports=False) if row["excl"] or row["visits"]]
+    columns, rows = functions(model, info)
     total = sum(loc["busy"] for loc in info["locations"])
-    running = sum(loc["running"] for loc in info["locations"])
     visits = sum(loc["visits"] for loc in info["locations"])
     out.line()
     unknown = contents.without_calls(info)
@@ -162,21 +201,11 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         "bold",
     )
     waits = _waits(model, info)
-    lines = bool(model.lines()) and not contents.taken(info)  # samples have lines, too, though the user did not ask for them
-    split = contents.split(info)
-    columns = [Column("running" if split else "self time"), Column("%"), *([Column("waiting")] if split else [])]
-    columns += [Column("calls"), Column("function", left=True, style="cyan")]
-    if rows and not memory_alone and (visits or not lines):  # with --lines-only, the recorded frames mean nothing
-        calls = ["-" if unknown and not r["visits"] else visits_text(r) for r in rows]
-        times = [(seconds(r["running"]), percent(r["running"], running), *([_wait(r, total)] if split else [])) for r in rows]
-        out.table(columns, [(*t, n, name(r["name"])) for t, n, r in zip(times, calls, rows)])
+    lines = _asked_for_lines(model, info)
+    if rows:
+        out.table(columns, rows)
     balances = balance(info) if visits or not (lines or memory_alone) else []
-    whose = owners.line(model, info) if rows and not memory_alone and (visits or not lines) else ""
-    # the line before has the share of imports in the running time
-    of_time = [*_imports(model, running, share=not whose), *_waiting(model, info)]
-    if whose:
-        of_time = [whose, *filter(None, [processtime.outside_functions(info)]), *of_time]
-    for line in [*of_time, *sampled.notes(info), *of_mpi(info), *balances]:
+    for line in [*of_time(model, info, bool(rows)), *sampled.notes(info), *of_mpi(info), *balances]:
         out.line(line)
     for line in memory:
         out.line(line)
@@ -184,10 +213,10 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
         share = percent(cost.cost(info, compensated=False)[1], 1.0)
-        out.line(f"{cost.cost_sentence(info)}, {share} % of the {'running time' if split else 'time'} of all threads")
+        out.line(f"{cost.cost_sentence(info)}, {share} % of the {'running time' if contents.split(info) else 'time'} of all threads")
     for line in contents.trace_sentences(info):
         out.line(line)
-    findings = topics.summary(model, without=("imports",))  # these have a line already
+    findings = topics.summary(model)
     for line in findings:
         out.line(line, "bold")
     for line in [*sentences(info), *of_ranks(directory)]:

@@ -37,6 +37,7 @@ def branch(n):
 branch({n})
 """
 PATIENCE = 100  # seconds
+OLD_RAW = Path(__file__).resolve().parents[2] / "old-raw"
 
 
 def measure(directory, program, *options):
@@ -104,11 +105,97 @@ def test_it_says_what_took_the_time(directory):
     assert result.directory == str(directory)
     text = result.text().split("\n")
     assert text[0].startswith("prog.py took ") and "is spent in" in text[0]
-    assert text[1].split() == ["self", "self", "%", "total", "calls", "function", "defined", "at"]
+    assert text[1].split()[-4:] == ["%", "waiting", "calls", "function"]
     (row,) = (line.split() for line in text[2:5] if "__main__:leaf" in line)
-    assert "100" in row and text[4].count("prog.py:") == 1
+    assert "100" in row
     assert text[-1] == str(directory)
     assert re.fullmatch(r"<prog\.py: [\d.]+ \S+, 102 calls of 3 functions, in .*it's & x>", repr(result))
+
+
+SLEEPS = """
+import decimal, email.mime.multipart, unittest.mock
+import time
+
+def sleep_long():
+    time.sleep(0.6)
+
+def compute():
+    for i in range(200_000):
+        i * i
+
+sleep_long()
+compute()
+"""
+
+
+def test_the_table_is_that_of_the_summary_of_a_run(tmp_path):
+    """A function that waits does not come before those that run, and the lines about imports and waits are the same."""
+    (tmp_path / "prog.py").write_text(SLEEPS)
+    place = tmp_path / "x"
+    command = [sys.executable, "-m", "spartito", "run", "-o", place, "--", sys.executable, "prog.py"]
+    printed = subprocess.run(command, cwd=tmp_path, check=True, stderr=subprocess.PIPE, text=True).stderr.splitlines()
+    text = Result(place).text().splitlines()
+    assert text[1].split() == ["running", "%", "waiting", "calls", "function"]
+    end = next(i for i, line in enumerate(text) if line.startswith("running time: "))
+    assert text[1:end] == printed[2 : end + 1]
+    functions = [line.split()[-1] for line in text[2:end]]
+    assert functions.index("__main__:compute") < functions.index("__main__:sleep_long")
+    for begin in ("running time: ", "imports took ", "waiting: "):
+        assert [line for line in text if line.startswith(begin)] == [line for line in printed if line.startswith(begin)] != [], begin
+
+
+CALLS = """
+def step(x):
+    for d in (3, 5, 7, 11, 13, 17, 19, 23):
+        x = x * 31 % d
+    return x
+
+def twist(x):
+    for d in (3, 5, 7, 11, 13, 17, 19, 23):
+        x = x * 37 % d
+    return x
+
+def loop(n):
+    for i in range(n):
+        step(i)
+        twist(i)
+
+loop(600_000)
+"""
+
+
+def test_the_first_finding_has_its_evidence_and_what_to_try(tmp_path):
+    place = measure(tmp_path / "x", CALLS)
+    command = [sys.executable, "-m", "spartito", "report", "findings", place]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    text = Result(place).text().splitlines()
+    titles = [re.match(r"finding: (.*) \(a change saves at most (.*)\)$", line).groups() for line in text if line.startswith("finding: ")]
+    assert titles == [
+        (line.partition(". ")[2], after.partition(": ")[2]) for line, after in zip(printed, printed[1:]) if re.match(r"\d\. ", line)
+    ]
+    assert len(titles) == 2 and {re.search(":(step|twist) ", title)[1] for title, _ in titles} == {"step", "twist"}
+    first, second = (i for i, line in enumerate(text) if line.startswith("finding: "))
+    below = [line.strip() for line in text[first + 1 : second]]
+    assert below == [line.strip() for line in printed[2 : printed.index("")]]
+    assert [line for line in below if line.startswith("call path: ")] and [line for line in below if line.startswith("try: ")]
+    assert f"spartito report findings {place} shows the evidence of all findings, and what to try" in text
+    # of a cell, the command is that of the notebook
+    known = json.loads((place / "experiment.json").read_text())
+    (place / "experiment.json").write_text(json.dumps({**known, "command": ["In[7]"]}))
+    shutil.copytree(place, tmp_path / "cell")
+    again = Result(tmp_path / "cell").text()
+    assert "%spartito_report findings 7 shows the evidence of all findings, and what to try\n" in again
+    words = " ".join(Frame(tables.static(kinds.open_experiment(str(tmp_path / "cell")), "first")).words.split())
+    for line in below[:-1]:  # the last one has the path
+        assert " ".join(line.split()) in words, line
+
+
+def test_the_table_has_self_time_where_waits_are_not_known(tmp_path):
+    """As in an experiment of an older version."""
+    (tmp_path / "x" / "raw").mkdir(parents=True)
+    shutil.copy(OLD_RAW / "v6-profile.raw", tmp_path / "x" / "raw" / "0.raw")
+    text = Result(tmp_path / "x").text().splitlines()
+    assert text[1].split() == ["self", "time", "%", "calls", "function"] and not [line for line in text if line.startswith("waiting")]
 
 
 @needs_viewer

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 from spartito.analysis import Model
+from spartito.pytest import summary
+from spartito.pytest.durations import Run
 from spartito.pytest.profile import Profile
 
 pytest_plugins = ["pytester"]
@@ -194,7 +196,7 @@ def test_the_tables(measured):
     totals = [seconds(total) for total, _, _ in rows]
     assert len(rows) == 3 and totals == sorted(totals, reverse=True)
     profile = Profile(str(folder / "run"), {f"test_shop.py::test_{name}" for name in NAMES})
-    assert [profile.hottest[test][0] for _, _, test in rows] == [function for _, function, _ in rows]
+    assert [profile.tests[test].function for _, _, test in rows] == [function for _, function, _ in rows]
     assert {name: f.setups for name, f in profile.fixtures.items() if "conftest" in name} == {
         "conftest.py::database (session)": 1, "conftest.py::cart": 3,
     }
@@ -211,11 +213,70 @@ def test_the_function_with_the_most_time(measured):
         above.append(row["name"])
         if row["kind"] != "user" and len(above) > 2 and above[1] in ("setup", "call", "teardown"):
             of_test = times.setdefault(above[0], {})
-            of_test[row["name"]] = of_test.get(row["name"], 0) + row["excl"]
-    hottest = Profile(str(measured[0] / "run"), set(times)).hottest
+            of_test[row["name"]] = of_test.get(row["name"], 0) + row["running"]
+    found = Profile(str(measured[0] / "run"), set(times)).tests
     assert len(times) == 5
     for test, functions in times.items():
-        assert hottest[test] == (max(functions, key=functions.get), pytest.approx(max(functions.values())))
+        assert found[test].function == max(functions, key=functions.get)
+        assert found[test].longest == pytest.approx(max(functions.values()), rel=1e-4)  # in ns
+
+
+def test_running_and_waiting(measured, tmp_path):
+    """A function that waits is not the one with the most, however long it waits."""
+    (tmp_path / "test_waits.py").write_text(
+        "import time\n"
+        "def compute():\n    for i in range(300_000): i * i\n"
+        "def pause(): time.sleep(0.4)\n"
+        "def test_waits():\n    pause()\n    compute()\n"
+    )
+    status, output = session(tmp_path, "--spartito", "--spartito-dir=run")
+    assert status == 0
+    assert re.search(r"^ +total +call +fixtures +waiting +running +% +function with the most +test$", output, re.MULTILINE)
+    row = r"^ *(\S+ \S+) +\S+ \S+ +\S+ \S+ +(\S+ \S+) +(\S+ \S+) +(\S+)  (\S+) +test_waits.py::test_waits$"
+    total, waiting, running, share, function = re.search(row, output, re.MULTILINE).groups()
+    assert function == "test_waits:compute" and float(share) > 50
+    assert seconds(waiting) >= 0.4 and seconds(waiting) + seconds(running) <= seconds(total) * 1.001
+    name = "test_waits.py::test_waits"
+    found = Profile(str(tmp_path / "run"), {name}).tests[name]
+    rows = [row for row in Model(str(tmp_path / "run")).tree() if row["name"].startswith("test_waits:")]
+    assert found.waiting == pytest.approx(sum(row["waiting"] for row in rows), rel=0.05)
+    # a test of another session
+    assert not Profile(str(measured[0] / "run"), {name}).tests
+
+
+def test_repeated_runs_are_means(tmp_path):
+    """Each worker runs the test."""
+    (tmp_path / "test_waits.py").write_text("import time\ndef test_waits(): time.sleep(0.2)\n")
+    status, output = session(tmp_path, "-n2", "--dist=each", "--spartito")
+    row = r"^ *(\S+ \S+) +\S+ \S+ +\S+ \S+ +2 +(\S+ \S+) +.* +test_waits.py::test_waits$"
+    total, waiting = re.search(row, output, re.MULTILINE).groups()
+    assert status == 0 and 0.2 <= seconds(waiting) <= seconds(total) < 0.4
+
+
+def test_without_off_cpu_time_the_table_has_self_time(measured, monkeypatch):
+    """As for a session that an older version recorded."""
+    model = Model(str(measured[0] / "run"))
+
+    class Older:
+        def __init__(self, directory):
+            pass
+
+        def __getattr__(self, name):
+            return getattr(model, name)
+
+        def info(self):
+            return {**model.info(), "metrics": []}
+
+    monkeypatch.setattr("spartito.pytest.profile.Model", Older)
+    name = "test_shop.py::test_slow"
+    profile = Profile("run", {name})
+    assert not profile.split and profile.tests[name].function == "test_shop:test_slow"  # it sleeps
+    assert profile.tests[name].waiting == 0 and profile.tests[name].longest >= 0.03
+    run = Run()
+    run.seconds["call"] = 0.1
+    table = summary._tests({name: [run]}, profile, 1)
+    assert table[0].split() == "total call fixtures self time % function with the most test".split()
+    assert [seconds(cell) for cell in re.findall(r"\S+ [mµ]?s", table[1])][-1] == pytest.approx(profile.tests[name].longest, rel=1e-3)
 
 
 def test_findings_name_their_test(tmp_path):
@@ -228,6 +289,30 @@ def test_findings_name_their_test(tmp_path):
     status, output = session(tmp_path, "--spartito")
     assert status == 0
     assert re.search("^finding in test_calls.py::test_calls: test_calls:small is small .*saves at most", output, re.MULTILINE)
+    (place,) = tmp_path.glob("spartito-pytest-*")
+    assert f"spartito report findings {place.name} shows the evidence of findings, and what to try\n" in output
+
+
+def test_each_test_of_the_table_has_its_first_finding(tmp_path):
+    """Also beyond the largest ones of the session."""
+    body = "    for d in (3, 5, 7, 11, 13, 17, 19, 23) * 2: x = x * 31 % d\n    return x\n"  # see above
+    functions = "".join(
+        f"def small{n}(x):\n{body}def loop{n}():\n    for i in range(400_000): small{n}(i)\ndef test_calls{n}(): loop{n}()\n"
+        for n in range(5)
+    )
+    (tmp_path / "test_calls.py").write_text(functions)
+    status, output = session(tmp_path, "--spartito", "--spartito-dir=run", "--spartito-top=4")
+    assert status == 0
+    tests = [f"test_calls.py::test_calls{n}" for n in range(5)]
+
+    def of(shown):
+        return [re.match("finding in (.*?): ", line)[1] for line in Profile(str(tmp_path / "run"), tests, shown).findings]
+
+    first = of(())
+    assert len(first) == len(set(first)) == 3
+    assert all(sorted(of([test])) == sorted({*first, test}) for test in tests)
+    shown = re.findall(r"^ *[\d.]+ m?s .* (test_calls.py::test_calls\d)$", output, re.MULTILINE)
+    assert len(shown) == 4 and re.findall("^finding in (.*?): ", output, re.MULTILINE) == of(shown)
 
 
 def test_each_test_is_a_region_with_its_phases(measured):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from spartito.base.text import as_argument, labelled, name, percent, quoted, seconds, size
+from spartito.base.text import as_argument, labelled, name, percent, quoted, seconds, shortened, size
 from spartito.experiments import contents
 from spartito.experiments.reading import shown
 from spartito.report.findings import thresholds
@@ -65,6 +65,10 @@ class Finding:
         self.function = str(row.get("name") or row.get("function") or "")
         self.file = str(row.get("file") or "")
         self.line = int(row.get("line") or 0)
+
+    def sentence(self, where: str = "") -> str:
+        """One line, for a summary. where: part of the program that it is in."""
+        return f"finding{f' in {where}' if where else ''}: {self.title} (a change saves at most {self.gain})"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON and tables."""
@@ -155,6 +159,13 @@ class Run:
                 inside.add(row["path"])
                 found.append(row)
         return found
+
+
+def details(row: dict[str, Any]) -> list[str]:
+    """The lines below the title of a finding: evidence, call path, what to try, and the command that shows more. row:
+    Finding.as_dict()."""
+    path = [f"call path: {shortened(row['path'])}"] if row["path"] else []
+    return [*row["evidence"], *path, f"try: {row['advice']}", f"more: {row['command']}"]
 
 
 def place(row: dict[str, Any]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from spartito.base.text import Output, percent, shortened
+from spartito.base.text import Output, percent
 from spartito.experiments import contents
 from spartito.report import locktable
 from spartito.report.findings import thresholds, topics
+from spartito.report.findings.finding import details
 from spartito.report.protocol import Query, Report
 
 
@@ -35,12 +36,8 @@ class Findings(Report):
         for number, row in enumerate(found["rows"], 1):
             out.line(f"{number}. {row['title']}", "bold")
             out.line(f"   saves at most: {row['gain']}")
-            for text in row["evidence"]:
+            for text in details(row):
                 out.line(f"   {text}")
-            if row["path"]:
-                out.line(f"   call path: {shortened(row['path'])}")
-            out.line(f"   try: {row['advice']}")
-            out.line(f"   more: {row['command']}")
             out.line()
         if not found["rows"]:
             out.line("no finding: nothing of what can be found in the recorded data has a large part of the run")

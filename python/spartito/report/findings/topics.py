@@ -80,7 +80,11 @@ def ranked(model: Model, compensated: bool, limit: int = thresholds.MAX_FINDINGS
     return found[: limit or None], notes
 
 
-def summary(model: Model, compensated: bool = False, without: tuple[str, ...] = ()) -> list[str]:
-    """A line for each of the first findings, for the summary of a run and for notebooks. without: topics that are left out."""
-    found = [finding for finding in ranked(model, compensated, 0)[0] if finding.topic not in without]
-    return [f"finding: {finding.title} (a change saves at most {finding.gain})" for finding in found[: thresholds.IN_SUMMARY]]
+def without_line(model: Model, compensated: bool, limit: int) -> list[Finding]:
+    """The first findings for a summary, at most `limit`. Imports are left out: a summary has a line about them."""
+    return [finding for finding in ranked(model, compensated, 0)[0] if finding.topic != "imports"][:limit]
+
+
+def summary(model: Model) -> list[str]:
+    """A line for each of the first findings, for the summary of a run."""
+    return [finding.sentence() for finding in without_line(model, False, thresholds.IN_SUMMARY)]
