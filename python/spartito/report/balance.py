@@ -123,7 +123,7 @@ class Balance(Report):
                 out.line(f"not compared, {what}: {name(roles.counted(query.info, over, units))}")
         compared = sum(len(group["units"]) for group in found["groups"])
         out.line(
-            f"{'exclusive' if found['time'] == 'excl' else 'inclusive'} time over "
+            f"{TIMES[found['time']]} time over "
             f"{plural(compared, Units(query.info, over, []).word)}; imbalance: max - mean, %: max / mean - 1"
         )
 

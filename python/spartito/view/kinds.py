@@ -152,11 +152,12 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     balance
         How the time of regions is spread: a row for each unit and region that ran there, by unit. The rest of a unit is one row,
         region none, incl = excl. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
-        region (this one alone), regions (number of regions that have rows, those with the most exclusive time; default: 500, fewer
-        if there are many units), over ('auto', 'ranks', 'processes', 'threads'; what a unit is; auto (default): the first of the
-        three of which there are two). meta: over ('ranks', 'processes', 'threads'), units[] (indices of processes, over threads of
-        locations), regions (that have rows), total (s). Columns: unit (u32; index in units), region (u32), visits (f64), incl (f64;
-        s), excl (f64; s).
+        region (this one alone), regions (number of regions that have rows, those with the most running time (exclusive, if running
+        time is not known); default: 500, fewer if there are many units), over ('auto', 'ranks', 'processes', 'threads'; what a unit
+        is; auto (default): the first of the three of which there are two). meta: over ('ranks', 'processes', 'threads'), units[]
+        (indices of processes, over threads of locations), regions (that have rows), total (exclusive, s). Columns: unit (u32; index
+        in units), region (u32), visits (f64), incl (f64; s), excl (f64; s), running (f64; optional; s of excl in which the threads
+        ran, in MPI all of it; where times are split into running and waiting).
     matrix
         The communication matrix, of messages that a process or location selected sent or received, and whose sending began in the
         range. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd). meta: Matched.

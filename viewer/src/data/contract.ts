@@ -606,7 +606,7 @@ export interface Answers {
       end?: RangeEnd;
       /** this one alone */
       region?: number;
-      /** number of regions that have rows, those with the most exclusive time; default: 500, fewer if there are many units */
+      /** number of regions that have rows, those with the most running time (exclusive, if running time is not known); default: 500, fewer if there are many units */
       regions?: number;
       /** what a unit is; auto (default): the first of the three of which there are two */
       over?: "auto" | "ranks" | "processes" | "threads";
@@ -617,7 +617,7 @@ export interface Answers {
       units: number[];
       /** that have rows */
       regions: number;
-      /** s */
+      /** exclusive, s */
       total: number;
     };
     columns: {
@@ -629,6 +629,8 @@ export interface Answers {
       incl: F64;
       /** s */
       excl: F64;
+      /** s of excl in which the threads ran, in MPI all of it; where times are split into running and waiting */
+      running?: F64;
     };
   };
   /** The communication matrix, of messages that a process or location selected sent or received, and whose sending began in the range. */
