@@ -74,7 +74,7 @@ def test_flat_has_the_numbers_of_the_report(recorded, selection):
     model = Model(recorded)
     meta, columns = view(model, "flat", **selection)
     names = view(model, "regions")[0]["names"]
-    rows = model.flat(**selection)
+    rows = model.flat(sort="running", **selection)
     assert [names[i] for i in columns["region"]] == [row["name"] for row in rows]
     for key in ("visits", "incl", "excl", "mean", "min", "max", "std", "resumed"):
         assert all(close(a, row[key]) for a, row in zip(columns[key], rows)), key

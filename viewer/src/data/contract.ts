@@ -282,7 +282,7 @@ export interface Answers {
       base_excl?: F64;
     };
   };
-  /** One row for each region that ran, by exclusive time; compared, the larger of both exclusive times decides. */
+  /** One row for each region that ran, by running time, or by exclusive time if that is not split; compared, the larger of both exclusive times decides. */
   flat: {
     parameters: {
       process?: ProcessIndex;
@@ -323,6 +323,10 @@ export interface Answers {
       std: F64;
       /** calls that were resumed after a yield or an await, where there were any */
       resumed?: F64;
+      /** s of excl in which the threads ran; where times are split into running and waiting (measured, or estimated from samples) and not compared */
+      running?: F64;
+      /** s of excl in which the threads waited, where there is running */
+      waiting?: F64;
       /** of the other run, 0 where it has no such region */
       base_visits?: F64;
       /** s */
