@@ -45,7 +45,6 @@ struct sp_off_cpu_columns {
 	size_t waiting[SP_WAITING], preempted;
 	size_t running; /* the rest of the exclusive time; computed by the model, not recorded */
 };
-struct sp_model;
 struct sp_off_cpu_columns sp_off_cpu_columns(const struct sp_model *m);
 /* Whether any time is known as waiting: times are split into running and waiting. */
 bool sp_off_cpu_split(const struct sp_off_cpu_columns *c);
@@ -63,6 +62,8 @@ struct sp_off_cpu {
 	double waiting, preempted;
 };
 struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
+/* The same from measured or estimated times, which may be longer than `excl`. */
+struct sp_off_cpu sp_off_cpu_within(double excl, double waiting, double preempted);
 /* The rest of it: the time in which the thread ran. */
 double sp_running_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
 

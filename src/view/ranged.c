@@ -12,6 +12,13 @@ int sp_ranged_init(struct sp_ranged *r, const struct sp_viewed *v, struct sp_lod
 	const struct sp_model *m = v->m;
 
 	*r = (struct sp_ranged){.v = v, .m = m, .p = p, .begin = begin, .end = end};
+	r->columns = sp_off_cpu_columns(m);
+	/* without a process that measured it, the columns are those of samples */
+	if (sp_off_cpu_split(&r->columns) && (!r->columns.running || sp_off_cpu_in_trace(m))) {
+		r->off = calloc(m->n_paths, sizeof(*r->off));
+		if (!r->off)
+			return -1;
+	}
 	if (!m->compensated)
 		return 0;
 	r->one = calloc(m->n_paths, sizeof(*r->one));
@@ -25,6 +32,7 @@ void sp_ranged_free(struct sp_ranged *r)
 	free(r->one);
 	free(r->each);
 	free(r->reduced);
+	free(r->off);
 }
 
 static double calls(const struct sp_value *v)
@@ -85,6 +93,31 @@ static void add(struct sp_value *to, const struct sp_value *v)
 	to->sumsq += v->sumsq;
 }
 
+static int add_off_cpu(struct sp_ranged *r, uint32_t location, struct sp_err *e)
+{
+	const struct sp_view_samples *samples;
+
+	if (r->columns.running)
+		return r->p && !sp_view_samples_only(r->m, location)
+		           ? sp_lod_off_cpu(r->p, location, r->begin, r->end, r->off, e)
+		           : 0;
+	if (!r->m->processes[r->m->locations[location].process].sampled)
+		return 0;
+	if (sp_view_samples_of(r->v, location, &samples, e))
+		return -1;
+	for (int i = 0; i < SP_WAITING; i++)
+		if (r->columns.waiting[i])
+			sp_view_samples_grown(samples, r->begin, r->end,
+			                      sp_view_samples_metric_of(&r->m->metrics[r->columns.waiting[i] - 1]),
+			                      &r->off[0][SP_OFF_CPU_WAITING], SP_OFF_CPU_KINDS);
+	return 0;
+}
+
+struct sp_off_cpu sp_ranged_off_cpu(const struct sp_ranged *r, uint32_t path, double excl)
+{
+	return sp_off_cpu_within(excl, r->off[path][SP_OFF_CPU_WAITING], r->off[path][SP_OFF_CPU_PREEMPTED]);
+}
+
 int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *values, double *each, struct sp_err *e)
 {
 	const struct sp_location *l = &r->m->locations[location];
@@ -92,6 +125,8 @@ int sp_ranged_add(struct sp_ranged *r, uint32_t location, struct sp_value *value
 	const struct sp_view_samples *samples;
 	size_t i;
 
+	if (r->off && add_off_cpu(r, location, e))
+		return -1;
 	if (sp_view_samples_only(r->m, location)) {
 		if (sp_view_samples_of(r->v, location, &samples, e))
 			return -1;

@@ -71,6 +71,12 @@ static int select_range(struct sp_selected *s, const struct sp_viewed *v, const 
 			rc = sp_ranged_add(&r, i, s->owned_values, s->owned_each, e);
 	if (rc == 0)
 		sp_ranged_rest(&r, s->owned_values, s->owned_each);
+	if (rc == 0 && r.off) {
+		s->off = malloc(v->m->n_paths * sizeof(*s->off));
+		rc = s->off ? 0 : sp_fail(e, ENOMEM, "not enough memory");
+		for (i = 0; i < v->m->n_paths && s->off; i++)
+			s->off[i] = sp_ranged_off_cpu(&r, i, s->owned_values[i].excl);
+	}
 	sp_ranged_free(&r);
 	if (rc == 0)
 		sp_lod_inclusive(v->m, s->owned_values);
@@ -91,6 +97,19 @@ static int find_counted(struct sp_selected *s)
 	return s->counted ? 0 : -1;
 }
 
+/* Finds the time off the processor in each path. */
+static int find_off_cpu(struct sp_selected *s)
+{
+	uint32_t i;
+
+	if (!sp_off_cpu_split(&s->view.off))
+		return 0;
+	s->off = malloc(s->own->n_paths * sizeof(*s->off));
+	for (i = 0; i < s->own->n_paths && s->off; i++)
+		s->off[i] = sp_view_off_cpu(&s->view, i);
+	return s->off ? 0 : -1;
+}
+
 /* Computes the numbers of the whole run. */
 static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
@@ -99,7 +118,7 @@ static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const 
 		return -1;
 	s->values = s->view.values;
 	s->each = s->view.each;
-	if (find_counted(s))
+	if (find_counted(s) || find_off_cpu(s))
 		return sp_fail(e, ENOMEM, "not enough memory");
 	return v->against ? select_base(s, v, q, e) : 0;
 }
@@ -128,6 +147,7 @@ void sp_selected_close(struct sp_selected *s)
 	free(s->owned_values);
 	free(s->owned_each);
 	free(s->counted);
+	free(s->off);
 }
 
 void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out)

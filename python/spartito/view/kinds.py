@@ -81,18 +81,20 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         s), base_excl (f64; optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what
         callees counted, in 10**exponent of its unit.
     flat
-        One row for each region that ran, by exclusive time; compared, the larger of both exclusive times decides. Parameters:
-        process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), limit (RowLimit). meta: total
-        (inclusive time of the root (s): that of what is selected), clipped (begin or end was given: times are those within the
-        range; visits, min, max and std those of the calls that ended in it, at their full length), base_total (optional; the other
-        run's total (s), where it has a counterpart of what is selected), base_none (optional; a sentence: why there are no columns
-        of the other run), functions (how many ran), unranged[] (optional; within a range of time: metrics that have no columns, as
-        their values are not in the trace). Columns: region (u32), visits (f64; calls), incl (f64; inclusive time (s), recursion
-        counts once), excl (f64; exclusive time (s)), mean (f64; of the inclusive time of a call (s)), min (f64; s), max (f64; s),
-        std (f64; s), resumed (f64; optional; calls that were resumed after a yield or an await, where there were any), base_visits
-        (f64; optional; of the other run, 0 where it has no such region), base_incl (f64; optional; s), base_excl (f64; optional;
-        s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in
-        10**exponent of its unit.
+        One row for each region that ran, by running time, or by exclusive time if that is not split; compared, the larger of both
+        exclusive times decides. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
+        limit (RowLimit). meta: total (inclusive time of the root (s): that of what is selected), clipped (begin or end was given:
+        times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length),
+        base_total (optional; the other run's total (s), where it has a counterpart of what is selected), base_none (optional; a
+        sentence: why there are no columns of the other run), functions (how many ran), unranged[] (optional; within a range of
+        time: metrics that have no columns, as their values are not in the trace). Columns: region (u32), visits (f64; calls), incl
+        (f64; inclusive time (s), recursion counts once), excl (f64; exclusive time (s)), mean (f64; of the inclusive time of a call
+        (s)), min (f64; s), max (f64; s), std (f64; s), resumed (f64; optional; calls that were resumed after a yield or an await,
+        where there were any), running (f64; optional; s of excl in which the threads ran; where times are split into running and
+        waiting (measured, or estimated from samples) and not compared), waiting (f64; optional; s of excl in which the threads
+        waited, where there is running), base_visits (f64; optional; of the other run, 0 where it has no such region), base_incl
+        (f64; optional; s), base_excl (f64; optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with
+        and without what callees counted, in 10**exponent of its unit.
     timeline
         The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide has a separate row,
         with its begin and end. Those that are narrower share a row of at most a pixel. Parameters: location (LocationIndex), begin
@@ -152,11 +154,12 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     balance
         How the time of regions is spread: a row for each unit and region that ran there, by unit. The rest of a unit is one row,
         region none, incl = excl. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
-        region (this one alone), regions (number of regions that have rows, those with the most exclusive time; default: 500, fewer
-        if there are many units), over ('auto', 'ranks', 'processes', 'threads'; what a unit is; auto (default): the first of the
-        three of which there are two). meta: over ('ranks', 'processes', 'threads'), units[] (indices of processes, over threads of
-        locations), regions (that have rows), total (s). Columns: unit (u32; index in units), region (u32), visits (f64), incl (f64;
-        s), excl (f64; s).
+        region (this one alone), regions (number of regions that have rows, those with the most running time (exclusive, if running
+        time is not known); default: 500, fewer if there are many units), over ('auto', 'ranks', 'processes', 'threads'; what a unit
+        is; auto (default): the first of the three of which there are two). meta: over ('ranks', 'processes', 'threads'), units[]
+        (indices of processes, over threads of locations), regions (that have rows), total (exclusive, s). Columns: unit (u32; index
+        in units), region (u32), visits (f64), incl (f64; s), excl (f64; s), running (f64; optional; s of excl in which the threads
+        ran, in MPI all of it; where times are split into running and waiting).
     matrix
         The communication matrix, of messages that a process or location selected sent or received, and whose sending began in the
         range. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd). meta: Matched.

@@ -138,9 +138,10 @@ class Packing:
             self.fewer = limit
         if short > 0:
             raise Refused(f"the names and numbers of the functions alone take {size(short)} more than that")
-        ran = payload.unpack(self.experiment.get("flat", {"limit": "1"}))[0]["functions"]
+        meta, columns = payload.unpack(self.experiment.get("flat", {"limit": "1"}))
+        ran, time = meta["functions"], "running" if "running" in columns and "base_excl" not in columns else "exclusive"
         if 0 < self.fewer < ran:
-            most = f"the {count(self.fewer)} with the most exclusive time"
+            most = f"the {count(self.fewer)} with the most {time} time"
             self.pruned.append(f"Of {count(ran)} functions the table has {most}; {self.whole}.")
         for block in (regions, flat):
             self._take(block)

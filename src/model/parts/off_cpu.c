@@ -118,15 +118,21 @@ static double value_of(const uint64_t *metrics, size_t column)
 	return column ? (double)metrics[column - 1] : 0;
 }
 
-struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)
+struct sp_off_cpu sp_off_cpu_within(double excl, double waiting, double preempted)
 {
 	const double all = fmax(0, excl);
+
+	waiting = fmin(all, waiting);
+	return (struct sp_off_cpu){waiting, fmin(all - waiting, preempted)};
+}
+
+struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)
+{
 	double waiting = 0;
 
 	for (int i = 0; i < SP_WAITING; i++)
 		waiting += value_of(metrics, c->waiting[i]);
-	waiting = fmin(all, waiting);
-	return (struct sp_off_cpu){waiting, fmin(all - waiting, value_of(metrics, c->preempted))};
+	return sp_off_cpu_within(excl, waiting, value_of(metrics, c->preempted));
 }
 
 double sp_running_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)

@@ -203,16 +203,19 @@ static int find_units(struct sp_balance_report *r, const struct sp_model *m, con
 	return 0;
 }
 
-/* The time in which the thread ran in a row of m->values, ns. In MPI it is the whole exclusive time: how long ranks
- * wait there is what a comparison of ranks is for. */
-static double running_of(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
+double sp_balance_running(const struct sp_model *m, uint32_t path, double excl, struct sp_off_cpu off)
+{
+	if (m->regions[m->paths[path].region].kind == SP_REGION_MPI)
+		return excl;
+	return fmax(0, excl - off.waiting - off.preempted);
+}
+
+double sp_balance_running_in(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)
 {
 	const struct sp_row *r = &m->values[row];
 	const uint64_t *metrics = sp_metrics_at(m->row_metrics, row, m->n_metrics);
 
-	if (m->regions[m->paths[r->path].region].kind == SP_REGION_MPI)
-		return r->v.excl;
-	return sp_running_of(columns, metrics, r->v.excl);
+	return sp_balance_running(m, r->path, r->v.excl, sp_off_cpu_of(columns, metrics, r->v.excl));
 }
 
 static void add_location(struct sp_balance_report *r, const struct sp_model *m, uint32_t location,
@@ -224,7 +227,7 @@ static void add_location(struct sp_balance_report *r, const struct sp_model *m, 
 
 	for (i = l->first_value; i < l->first_value + l->values; i++) {
 		const struct sp_row *row = &m->values[i];
-		const double time = r->running ? running_of(m, &columns, i) : row->v.excl;
+		const double time = r->running ? sp_balance_running_in(m, &columns, i) : row->v.excl;
 
 		if (!row->path || !(row->v.visits || row->v.resumed || row->v.incl > 0))
 			continue;

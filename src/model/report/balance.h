@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "model/metric.h"
 #include "model/model.h"
 #include "model/path.h"
 
@@ -82,6 +83,12 @@ struct sp_balance_report {
 	bool running; /* excl is only the time in which the threads ran; in MPI it is the whole exclusive time */
 	struct sp_balance paths, regions; /* in regions, incl counts recursion once */
 };
+
+/* The part of a path's exclusive time in which the threads ran, ns. In MPI it is the whole exclusive time: how long
+ * ranks wait there is what a comparison of ranks is for. */
+double sp_balance_running(const struct sp_model *m, uint32_t path, double excl, struct sp_off_cpu off);
+/* That of a row of m->values. */
+double sp_balance_running_in(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row);
 
 /* Determines only the units. Returns 0, or -1 with e set; call sp_balance_report_free() in both cases. */
 int sp_balance_units(struct sp_balance_report *r, const struct sp_model *m, enum sp_balance_over over,

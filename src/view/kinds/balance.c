@@ -22,13 +22,13 @@ static const double S = 1e-9;
 
 /* The numbers of a unit in a region. */
 struct cell {
-	double visits, incl, excl;
+	double visits, incl, excl, running;
 	bool ran;
 };
 
 struct line {
 	uint32_t unit, region;
-	double visits, incl, excl;
+	double visits, incl, excl, running;
 };
 
 struct spread {
@@ -37,7 +37,7 @@ struct spread {
 	struct sp_balance_report units; /* owned; only the units are used */
 	uint32_t process, location;     /* SP_NONE: all */
 	bool *outermost;                /* owned; for each path: no other path of its region is above it */
-	double *excl;                   /* owned; for each region, sum of all units */
+	double *time;                   /* owned; for each region, sum of all units: running time, else exclusive */
 	/* owned; for each region: index of its cell; the last cell is for the other regions */
 	uint32_t *slot;
 	uint32_t *regions;  /* owned; region of each cell except the last one */
@@ -45,6 +45,7 @@ struct spread {
 	uint32_t n;         /* number of cells without the last one */
 	bool rest;          /* the last cell is used */
 	bool clipped;       /* limited to a part of the run */
+	bool split;         /* running time is known in it */
 	struct sp_lod *lod; /* NULL: there is no trace */
 	struct sp_span span;
 	struct sp_ranged ranged; /* owned */
@@ -55,7 +56,8 @@ struct spread {
 	double total;
 };
 
-typedef void row_fn(struct spread *s, uint32_t path, const struct sp_value *v);
+/* running: of v->excl; all of it if running time is not known. */
+typedef void row_fn(struct spread *s, uint32_t path, const struct sp_value *v, double running);
 
 /* Sums the numbers of locations in the range. */
 static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f, struct sp_err *e)
@@ -64,13 +66,19 @@ static int each_ranged(struct spread *s, uint32_t first, uint32_t end, row_fn *f
 	uint32_t l, p;
 
 	memset(s->values, 0, n * sizeof(*s->values));
+	if (s->split)
+		memset(s->ranged.off, 0, n * sizeof(*s->ranged.off));
 	for (l = first; l < end; l++)
 		if (sp_ranged_add(&s->ranged, l, s->values, s->each, e))
 			return -1;
 	sp_ranged_rest(&s->ranged, s->values, s->each);
 	sp_lod_inclusive(s->m, s->values);
-	for (p = 1; p < n; p++)
-		f(s, p, &s->values[p]);
+	for (p = 1; p < n; p++) {
+		const double excl = s->values[p].excl;
+
+		f(s, p, &s->values[p],
+		  s->split ? sp_balance_running(s->m, p, excl, sp_ranged_off_cpu(&s->ranged, p, excl)) : excl);
+	}
 	return 0;
 }
 
@@ -81,6 +89,7 @@ static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e
 	const bool thread = s->units.over == SP_OVER_THREADS;
 	const uint32_t first = thread ? is : s->m->processes[is].first_location;
 	const uint32_t end = first + (thread ? 1 : s->m->processes[is].locations);
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(s->m);
 	uint32_t l;
 	size_t i;
 
@@ -91,17 +100,19 @@ static int each_row(struct spread *s, uint32_t unit, row_fn *f, struct sp_err *e
 
 		for (i = from->first_value; i < from->first_value + from->values; i++)
 			if (s->m->values[i].path)
-				f(s, s->m->values[i].path, &s->m->values[i].v);
+				f(s, s->m->values[i].path, &s->m->values[i].v,
+				  sp_balance_running_in(s->m, &columns, i));
 	}
 	return 0;
 }
 
-static void add_time(struct spread *s, uint32_t path, const struct sp_value *v)
+static void add_time(struct spread *s, uint32_t path, const struct sp_value *v, double running)
 {
-	s->excl[s->m->paths[path].region] += v->excl;
+	(void)v;
+	s->time[s->m->paths[path].region] += running;
 }
 
-static void add_cell(struct spread *s, uint32_t path, const struct sp_value *v)
+static void add_cell(struct spread *s, uint32_t path, const struct sp_value *v, double running)
 {
 	struct cell *c = &s->cells[s->slot[s->m->paths[path].region]];
 
@@ -110,6 +121,7 @@ static void add_cell(struct spread *s, uint32_t path, const struct sp_value *v)
 	c->ran = true;
 	c->visits += (double)v->visits;
 	c->excl += v->excl;
+	c->running += running;
 	if (s->outermost[path])
 		c->incl += v->incl;
 }
@@ -117,10 +129,10 @@ static void add_cell(struct spread *s, uint32_t path, const struct sp_value *v)
 static int by_time(const void *a, const void *b, void *times)
 {
 	const uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const double *excl = times;
+	const double *time = times;
 
-	if (excl[i] != excl[k])
-		return excl[i] > excl[k] ? -1 : 1;
+	if (time[i] != time[k])
+		return time[i] > time[k] ? -1 : 1;
 	return i < k ? -1 : i > k;
 }
 
@@ -153,7 +165,7 @@ static int choose(struct spread *s, const struct sp_view_query *q, struct sp_err
 		want = limit ? (uint32_t)limit : 1;
 	for (i = 0; i < all; i++)
 		s->regions[i] = i;
-	qsort_r(s->regions, all, sizeof(*s->regions), by_time, s->excl);
+	qsort_r(s->regions, all, sizeof(*s->regions), by_time, s->time);
 	if (q->region != SP_NONE) {
 		s->regions[0] = q->region;
 		s->n = 1;
@@ -175,8 +187,9 @@ static int put_line(struct spread *s, uint32_t unit, uint32_t cell)
 
 	if (!sp_grow(&s->lines, s->n_lines, &s->capacity, sizeof(*s->lines)))
 		return -1;
-	s->lines[s->n_lines++] = (struct line){unit, rest ? SP_NONE : s->regions[cell], c->visits,
-	                                       (rest ? c->excl : c->incl) * S, c->excl * S};
+	s->lines[s->n_lines++] = (struct line){unit,        rest ? SP_NONE : s->regions[cell],
+	                                       c->visits,   (rest ? c->excl : c->incl) * S,
+	                                       c->excl * S, c->running * S};
 	return 0;
 }
 
@@ -206,6 +219,7 @@ static int put_columns(const struct spread *s, struct sp_columns *out)
 	double *visits = sp_columns_reserve(out, "visits", SP_COLUMN_F64, n);
 	double *incl = sp_columns_reserve(out, "incl", SP_COLUMN_F64, n);
 	double *excl = sp_columns_reserve(out, "excl", SP_COLUMN_F64, n);
+	double *running = s->split ? sp_columns_reserve(out, "running", SP_COLUMN_F64, n) : NULL;
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -216,6 +230,8 @@ static int put_columns(const struct spread *s, struct sp_columns *out)
 		visits[i] = s->lines[i].visits;
 		incl[i] = s->lines[i].incl;
 		excl[i] = s->lines[i].excl;
+		if (running)
+			running[i] = s->lines[i].running;
 	}
 	return 0;
 }
@@ -260,17 +276,20 @@ static int reserve(struct spread *s)
 	const size_t n = s->m->n_regions + 1;
 
 	s->outermost = sp_paths_outermost(s->m);
-	s->excl = calloc(n, sizeof(*s->excl));
+	s->time = calloc(n, sizeof(*s->time));
 	s->slot = malloc(n * sizeof(*s->slot));
 	s->regions = malloc(n * sizeof(*s->regions));
 	s->cells = malloc((n + 1) * sizeof(*s->cells));
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(s->m);
+	s->split = sp_off_cpu_split(&columns);
 	if (s->clipped) {
 		s->values = malloc(s->m->n_paths * sizeof(*s->values));
 		s->each = calloc(s->m->n_paths, sizeof(*s->each)); /* required by sp_ranged_add(), not used here */
 		if (!s->values || !s->each || sp_ranged_init(&s->ranged, s->v, s->lod, s->span.begin, s->span.end))
 			return -1;
+		s->split = s->ranged.off;
 	}
-	return s->outermost && s->excl && s->slot && s->regions && s->cells ? 0 : -1;
+	return s->outermost && s->time && s->slot && s->regions && s->cells ? 0 : -1;
 }
 
 /* Determines the selected part of the run. */
@@ -297,7 +316,7 @@ int sp_view_balance(const struct sp_viewed *v, const struct sp_view_query *q, st
 		put_meta(&s, out);
 	sp_balance_report_free(&s.units);
 	free(s.outermost);
-	free(s.excl);
+	free(s.time);
 	free(s.slot);
 	free(s.regions);
 	free(s.cells);

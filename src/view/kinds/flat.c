@@ -30,14 +30,16 @@ static int sum_paths(struct flat *f)
 		f->has[m->paths[i].region] |= sp_selected_has(f->s, i);
 	if (f->base && sp_numbers_regions(m, f->s->base, NULL, f->base))
 		return -1;
+	for (i = 1; f->s->off && i < f->s->own->n_paths; i++)
+		sp_off_cpu_add(&f->regions[m->paths[i].region].off, f->s->off[i]);
 	return sp_numbers_regions(m, f->s->values, f->s->each, f->regions);
 }
 
 static double time_of(const struct flat *f, uint32_t region)
 {
-	const double excl = f->regions[region].v.excl;
+	const struct sp_numbers *x = &f->regions[region];
 
-	return f->base ? fmax(excl, f->base[region].v.excl) : excl;
+	return f->base ? fmax(x->v.excl, f->base[region].v.excl) : sp_numbers_running(x);
 }
 
 static int by_time(const void *a, const void *b, void *flat)
@@ -100,6 +102,24 @@ static int put_times(const struct flat *f, struct sp_columns *out)
 		to[STD][i] = sp_numbers_std(x) * S;
 		if (n == COLUMNS)
 			to[RESUMED][i] = (double)x->v.resumed;
+	}
+	return 0;
+}
+
+static int put_split(const struct flat *f, struct sp_columns *out)
+{
+	double *running, *waiting;
+	size_t i;
+
+	if (!f->s->off || f->base) /* a comparison is of exclusive times */
+		return 0;
+	running = sp_columns_reserve(out, "running", SP_COLUMN_F64, f->n);
+	waiting = sp_columns_reserve(out, "waiting", SP_COLUMN_F64, f->n);
+	if (sp_columns_failed(out))
+		return -1;
+	for (i = 0; i < f->n; i++) {
+		running[i] = sp_numbers_running(&f->regions[f->order[i]]) * S;
+		waiting[i] = f->regions[f->order[i]].off.waiting * S;
 	}
 	return 0;
 }
@@ -200,7 +220,7 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 	if (rc == 0) {
 		sp_selected_meta(&s, out);
-		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_base(&f, out)
+		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_split(&f, out) || put_base(&f, out)
 		         ? sp_fail(e, ENOMEM, "not enough memory")
 		         : put_metrics(&f, v, q, out, e);
 		sp_meta_uint(out, "functions", f.ran);

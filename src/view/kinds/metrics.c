@@ -65,29 +65,19 @@ static int sampled_in_range(const struct sp_viewed *v, const struct sp_view_quer
 }
 
 /* Adds the off-CPU time of the range, and the rest of the exclusive times as running. */
-static int off_cpu_in_range(const struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
-                            struct sp_counted *sums, struct sp_err *e)
+static void off_cpu_in_range(const struct sp_selected *s, struct sp_counted *sums)
 {
 	const struct sp_model *m = s->own;
 	const struct sp_off_cpu_columns c = sp_off_cpu_columns(m);
-	double(*off)[SP_OFF_CPU_KINDS] = calloc(m->n_paths, sizeof(*off));
-	struct sp_lod *p = NULL;
-	struct sp_span span;
-	uint32_t i;
 	size_t k, path;
-	int rc = !off ? no_memory(e) : sp_span_of(&span, m, q, e) || sp_view_lod_if_any(v, &p, e) ? -1 : 0;
 
-	for (i = 0; i < m->n_locations && rc == 0 && p; i++)
-		if (sp_span_asks(m, q, i) && !sp_view_samples_only(m, i))
-			rc = sp_lod_off_cpu(p, i, span.begin, span.end, off, e);
-	for (path = m->n_paths; path-- > 1 && rc == 0;) {
-		const double all = fmax(0, s->values[path].excl);
-		const double waiting = fmin(all, off[path][SP_OFF_CPU_WAITING]);
-		const double preempted = fmin(all - waiting, off[path][SP_OFF_CPU_PREEMPTED]);
+	for (path = m->n_paths; path-- > 1;) {
+		const struct sp_off_cpu off = s->off[path];
+		const double running = fmax(0, s->values[path].excl - off.waiting - off.preempted);
 		const struct {
 			size_t column;
 			double value;
-		} parts[] = {{c.waiting[0], waiting}, {c.preempted, preempted}, {c.running, all - waiting - preempted}};
+		} parts[] = {{c.waiting[0], off.waiting}, {c.preempted, off.preempted}, {c.running, running}};
 
 		for (k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
 			struct sp_counted *x = &sums[path * m->n_metrics + parts[k].column - 1];
@@ -99,8 +89,6 @@ static int off_cpu_in_range(const struct sp_selected *s, const struct sp_viewed 
 			sums[m->paths[path].parent * m->n_metrics + parts[k].column - 1].incl += x->incl;
 		}
 	}
-	free(off);
-	return rc;
 }
 
 /* Adds the counts of callees to their callers. */
@@ -129,8 +117,8 @@ static int ranged(const struct sp_selected *s, const struct sp_viewed *v, const 
 	}
 	free(grown);
 	/* without a process that measured it, the columns are those of samples */
-	if (rc == 0 && sp_off_cpu_columns(m).running && sp_off_cpu_in_trace(m))
-		rc = off_cpu_in_range(s, v, q, sums, e);
+	if (rc == 0 && s->off && sp_off_cpu_columns(m).running)
+		off_cpu_in_range(s, sums);
 	return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A bar for each rank, process or thread, of the functions with the most exclusive time; below it their minimum,
- * mean and maximum. */
+/* A bar for each rank, process or thread, of the functions with the most running time (exclusive time, if times are not
+ * split into running and waiting); below it their minimum, mean and maximum. Idle helpers have no bar. */
 #include "write/picture/plot.h"
 
 #include <errno.h>
@@ -97,6 +97,7 @@ static void colour(struct balance *b)
 static void add_location(struct balance *b, const uint32_t *part_of, uint32_t unit, const struct sp_location *l)
 {
 	const struct sp_model *m = b->p->m;
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(m);
 	double *v = of_unit(b, unit);
 
 	for (size_t i = l->first_value; i < l->first_value + l->values; i++) {
@@ -104,8 +105,9 @@ static void add_location(struct balance *b, const uint32_t *part_of, uint32_t un
 
 		if (part == SP_NONE)
 			continue;
-		v[part] += m->values[i].v.excl;
-		v[PARTS] += m->values[i].v.excl;
+		const double time = b->r.running ? sp_balance_running_in(m, &columns, i) : m->values[i].v.excl;
+		v[part] += time;
+		v[PARTS] += time;
 	}
 }
 
@@ -148,6 +150,11 @@ static int gather(struct balance *b)
 static const char *word(const struct balance *b)
 {
 	return b->r.over == SP_OVER_RANKS ? "rank" : b->r.over == SP_OVER_PROCESSES ? "process" : "thread";
+}
+
+static const char *kind_of_time(const struct balance *b)
+{
+	return b->r.running ? "running" : "self";
 }
 
 /* Numbers of a unit: ranks of a second MPI_COMM_WORLD continue after those of the first, as everywhere. */
@@ -244,10 +251,10 @@ static void draw_bar(struct balance *b, struct sp_svg *s, uint32_t from, uint32_
 		sp_shorten(name, part_name(b, k), 200);
 		sp_time_text(time, mean);
 		if (to - from == 1)
-			snprintf(tip, sizeof tip, "%s\n%s: self %s", unit, name, time);
+			snprintf(tip, sizeof tip, "%s\n%s: %s %s", unit, name, kind_of_time(b), time);
 		else
-			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: self %s", to - from, unit, name,
-			         time);
+			snprintf(tip, sizeof tip, "mean of %" PRIu32 " from %s on\n%s: %s %s", to - from, unit, name,
+			         kind_of_time(b), time);
 		y -= mean * scale;
 		sp_svg_open(s, tip);
 		sp_svg_rect(s, x + gap, y, w - 2 * gap, mean * scale, b->colours[k]);
@@ -301,7 +308,9 @@ static void draw_table(struct balance *b, struct sp_svg *s, double y)
 	const double right = s->width - SP_SVG_MARGIN, each = s->width >= 900 ? 190 : 150; /* px, width of a column */
 	const double columns[] = {right - 80 - 2 * each, right - 80 - each, right - 80, right};
 	static const char *const heads[] = {"mean", "least", "most", "imbalance"};
+	const struct sp_str title = sp_text(b->r.running ? "running time" : "self time");
 
+	sp_svg_text(s, SP_SVG_MARGIN + 16, y, title, 140, "start", SP_SVG_FONT, ink);
 	for (int i = 0; i < 4; i++)
 		sp_svg_text(s, columns[i], y, sp_text(heads[i]), 140, "end", SP_SVG_FONT, ink);
 	for (size_t k = 0; k <= b->n + 1; k++) {
@@ -350,11 +359,28 @@ static int draw(struct balance *b)
 	return sp_svg_end(&s, 0, b->p->e);
 }
 
+/* The units that are no idle helpers; ranks never are. To be freed with free(); NULL: no memory. */
+static bool *no_helpers(const struct sp_model *m, enum sp_balance_over over)
+{
+	const size_t n = over == SP_OVER_THREADS ? m->n_locations : m->n_processes;
+	bool *chosen = malloc(n + 1);
+
+	for (size_t i = 0; chosen && i < n; i++)
+		chosen[i] = over == SP_OVER_RANKS ||
+		            !(over == SP_OVER_THREADS ? m->locations[i].helper : m->processes[i].helper);
+	return chosen;
+}
+
 int sp_plot_balance(struct sp_plot *p)
 {
 	struct balance b = {.p = p};
-	int rc = sp_balance_report(&b.r, p->m, SP_OVER_AUTO, false, NULL, p->e);
+	const enum sp_balance_over over = sp_balance_over_of(p->m, SP_OVER_AUTO);
+	const struct sp_off_cpu_columns columns = sp_off_cpu_columns(p->m);
+	bool *chosen = no_helpers(p->m, over);
+	int rc = chosen ? sp_balance_report(&b.r, p->m, over, sp_off_cpu_split(&columns), chosen, p->e)
+	                : sp_fail(p->e, ENOMEM, "out of memory");
 
+	free(chosen);
 	if (rc == 0 && b.r.n_units < 2)
 		rc = sp_fail(p->e, 0, "a balance compares ranks, processes or threads, and here is only one %s",
 		             word(&b));

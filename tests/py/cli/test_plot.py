@@ -160,8 +160,8 @@ def test_sunburst_has_the_total_in_its_middle(tmp_path):
 def test_balance_is_that_of_the_model(tmp_path):
     model = written.model("--trace")  # two threads
     groups, picture, done = drawn(tmp_path, "balance")
-    found = model.balance(by="region", time="excl", over="threads")
-    rows = {row["name"]: row["excl"] for row in found["rows"]}
+    found = model.balance(by="region", time="running", over="threads")
+    rows = {row["name"]: row["running"] for row in found["rows"]}
     names = [loc["name"] for loc in model.info()["locations"]]
     assert done == {"drawn": 9, "hidden": len(rows) - 9}
     lines = {}
@@ -177,7 +177,7 @@ def test_balance_is_that_of_the_model(tmp_path):
         for text, key in ((least, "min"), (most, "max")):
             time, unit = text.split(" on ")
             assert time_of(time) == near(x[key]) and unit == names[found["units"][x[key + "_unit"]]]
-    busy = [loc["busy"] for loc in model.info()["locations"]]
+    busy = [loc["running"] for loc in model.info()["locations"]]
     assert time_of(table["all"][0]) == near(sum(busy) / 2) and time_of(table["all"][2].split(" on ")[0]) == near(max(busy))
     assert all(tip[0] in names for tip, _ in groups)
 

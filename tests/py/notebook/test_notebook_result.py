@@ -311,7 +311,7 @@ def test_of_very_many_functions_those_with_the_most_time_are_there(tmp_path):
     shown = payload.unpack(inner.blocks["tree"])[1]["region"]
     assert len(shown) > 100 and all(names[region] for region in shown if region != payload.NONE)
     pruned = payload.unpack(inner.blocks["facts"])[0]["pruned"]
-    assert pruned[0].startswith(f"Of 4,001 functions the table has the {len(rows):,} with the most exclusive time; ")
+    assert pruned[0].startswith(f"Of 4,001 functions the table has the {len(rows):,} with the most running time; ")
 
 
 @needs_viewer

@@ -74,7 +74,7 @@ def test_flat_has_the_numbers_of_the_report(recorded, selection):
     model = Model(recorded)
     meta, columns = view(model, "flat", **selection)
     names = view(model, "regions")[0]["names"]
-    rows = model.flat(**selection)
+    rows = model.flat(sort="running", **selection)
     assert [names[i] for i in columns["region"]] == [row["name"] for row in rows]
     for key in ("visits", "incl", "excl", "mean", "min", "max", "std", "resumed"):
         assert all(close(a, row[key]) for a, row in zip(columns[key], rows)), key
@@ -289,6 +289,7 @@ def test_balance_has_the_numbers_of_the_report(ranks, over):
             numbers = [found[row["name"]].get(u, (0, 0))[k] for u in range(len(meta["units"]))]
             assert close(max(numbers), row[key]["max"]) and close(min(numbers), row[key]["min"])
             assert math.isclose(sum(numbers) / len(numbers), row[key]["mean"], rel_tol=1e-9)
+    assert "running" not in columns  # these files are of a version that did not measure it
     assert close(meta["total"], sum(loc["busy"] for loc in model.info()["locations"]))
 
 
@@ -327,11 +328,26 @@ def test_balance_of_a_range_is_what_flat_says_of_it(recorded):
     assert meta["total"] < whole_meta["total"] and close(sum(whole["excl"]), whole_meta["total"])
     for unit in (0, 1):
         _, flat = view(model, "flat", location=unit, **part)
-        numbers = {r: n for r, *n in zip(*(flat[c] for c in ("region", "visits", "incl", "excl")))}
-        rows = zip(*(columns[c] for c in ("unit", "region", "visits", "incl", "excl")))
+        numbers = {r: n for r, *n in zip(*(flat[c] for c in ("region", "visits", "incl", "excl", "metric:running:excl")))}
+        numbers = {r: (*n, running * 1e-9) for r, (*n, running) in numbers.items()}
+        rows = zip(*(columns[c] for c in ("unit", "region", "visits", "incl", "excl", "running")))
         found = {r: n for u, r, *n in rows if meta["units"][u] == unit}
         assert set(numbers) == set(found)
         assert all(close(a, b) for r in numbers for a, b in zip(numbers[r], found[r]))
+
+
+def test_balance_compares_running_time(recorded):
+    model = Model(recorded)
+    names = view(model, "regions")[0]["names"]
+    meta, columns = view(model, "balance", over="threads")
+    running = dict.fromkeys(names, 0.0)
+    for region, time in zip(columns["region"], columns["running"]):
+        running[names[region]] += time
+    means = dict.fromkeys(names, 0.0)
+    for row in model.balance(over="threads", time="running")["rows"]:
+        means[row["name"]] += row["running"]["mean"]
+    assert {name: pytest.approx(mean * len(meta["units"]), abs=1e-12) for name, mean in means.items()} == running
+    assert sum(columns["running"]) < sum(columns["excl"])
 
 
 def test_matrix_has_the_numbers_of_the_report(ranks):

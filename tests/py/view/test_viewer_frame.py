@@ -90,7 +90,7 @@ def test_the_first_screen_says_where_the_time_goes(viewer, model):
 
 def test_the_table_begins_with_the_longest_running_time(viewer, model):
     view = viewer.open("view=table")
-    assert view["columns"][:3] == ["name", "running:excl", "excl"] and view["sorting"] == {"id": "running:excl", "down": True}
+    assert view["columns"][:3] == ["name", "running", "waiting"] and view["sorting"] == {"id": "running", "down": True}
     running = [row["metrics"]["running"]["excl"] for row in functions(model, sort="running")]
     assert [row["metrics"]["running"][1] for row in view["top"]] == running[:10] and running[0] > 0
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A real MPI program in the viewer: its ranks on the timeline and in the balance view, and the messages between them."""
 
+import collections
 import statistics
 
 import pytest
@@ -17,15 +18,28 @@ def heat(tmp_path_factory):
     yield from ranks_of_heat(tmp_path_factory)
 
 
-def in_steps(model, **span):
+def in_steps(model, time="excl", **span):
     """Exclusive time of step() in each rank, in the order of ranks. On a busy machine any rank may take long, not only the one with
     most work."""
     region = payload.unpack(model.view("regions"))[0]["names"].index("__main__:step")
     found = {}
     for process, of in enumerate(model.info()["processes"]):
-        _, columns = payload.unpack(model.view("flat", process=process, **span))
-        found[of["rank"]] = dict(zip(columns["region"], columns["excl"])).get(region, 0.0)
+        found[of["rank"]] = compared(model, process, **span)[region] if time == "running" else exclusive(model, process, **span)[region]
     return [found[rank] for rank in sorted(found)]
+
+
+def exclusive(model, process, **span):
+    _, columns = payload.unpack(model.view("flat", process=process, **span))
+    return collections.Counter(dict(zip(columns["region"], columns["excl"])))
+
+
+def compared(model, process, **span):
+    """What a balance compares of each function in a process: running time, of functions of MPI the whole exclusive time."""
+    meta = payload.unpack(model.view("regions"))[0]
+    _, columns = payload.unpack(model.view("flat", process=process, **span))
+    rows = zip(columns["region"], columns["excl"], columns["metric:running:excl"])
+    names = meta["names"]
+    return collections.Counter({region: excl if names[region].startswith("MPI_") else running * 1e-9 for region, excl, running in rows})
 
 
 def test_ranks_of_mpi(heat):
@@ -72,11 +86,11 @@ def test_balance_over_ranks(heat):
     model, viewer = heat
     view = viewer.open("view=balance")
     assert view["units"] == [f"rank {rank}" for rank in range(4)]
-    reported = model.balance(over="ranks")
-    assert view["over"] == reported["over"]
+    reported = model.balance(over="ranks", time="running")
+    assert (view["over"], view["time"]) == (reported["over"], "running")
     listed = [row["name"] for row in reported["rows"]]
     # without names that several rows share, as <listcomp>
-    expected = {row["name"]: row["excl"] for row in reported["rows"] if listed.count(row["name"]) == 1}
+    expected = {row["name"]: row["running"] for row in reported["rows"] if listed.count(row["name"]) == 1}
     assert {"__main__:step", "MPI_Waitall"} <= expected.keys() & {row["name"] for row in view["rows"]}
     for row in view["rows"]:
         if row["name"] in expected:
@@ -84,7 +98,7 @@ def test_balance_over_ranks(heat):
                 assert row[number] == pytest.approx(expected[row["name"]][number], abs=1e-9), row["name"]
     assert [model.info()["processes"][unit]["rank"] for unit in reported["units"]] == [0, 1, 2, 3]
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
-    times = in_steps(model)
+    times = in_steps(model, "running")
     assert times[step["maxUnit"]] == max(times)
     away = {}
     for rank, own in enumerate(times):  # compare each rank with the others
@@ -94,10 +108,11 @@ def test_balance_over_ranks(heat):
         if distance > 2 * statistics.pstdev(others) and distance > 0.05 * max(mean, own):
             away[f"rank {rank}"] = distance
     assert step["outliers"] == sorted(away, key=away.get, reverse=True)
-    # each bar is the busy time of a rank
+    # each bar is the time in which a rank ran or was in MPI: less than its busy time
     locations = model.info()["locations"]
     for unit, sum_of_bar in zip(reported["units"], view["bars"]):
-        assert sum_of_bar == pytest.approx(sum(x["busy"] for x in locations if x["process"] == unit), rel=1e-6)
+        assert sum_of_bar == pytest.approx(sum(compared(model, unit).values()), rel=1e-6)
+        assert sum_of_bar <= sum(x["busy"] for x in locations if x["process"] == unit) * (1 + 1e-6)
 
 
 def test_a_text_that_is_cut_is_its_tooltip(heat):
@@ -122,9 +137,8 @@ def test_balance_in_a_range_of_time(heat):
     step = next(row for row in view["rows"] if row["name"] == "__main__:step")
     for unit in range(4):
         process = next(i for i, p in enumerate(model.info()["processes"]) if p["rank"] == unit)
-        meta, columns = payload.unpack(model.view("flat", process=process, begin=begin, end=end))
-        times = dict(zip(columns["region"], columns["excl"]))
-        assert view["bars"][unit] == pytest.approx(sum(columns["excl"]))
+        times = compared(model, process, begin=begin, end=end)
+        assert view["bars"][unit] == pytest.approx(sum(times.values()))
         if unit == step["maxUnit"]:
             assert step["max"] == pytest.approx(times[step["region"]])
     # less than in the whole run

@@ -39,8 +39,9 @@ def test_processes_with_one_role_are_compared(viewer, recorded):
     assert view["over"] == "processes" and view["role"] == group["role"] == "Pool worker"
     assert len(view["units"]) == len(group["units"]) == 2 and all("Pool worker ForkPoolWorker" in unit for unit in view["units"])
     assert view["note"].startswith("Not compared, the only one with its role: program.py")
-    model = Model(str(recorded)).balance(over="processes", units=group["units"], limit=0, time="excl")
-    means = {row["name"]: row["excl"]["mean"] for row in model["rows"]}
+    model = Model(str(recorded)).balance(over="processes", units=group["units"], limit=0, time="running")
+    assert view["time"] == "running"
+    means = {row["name"]: row["running"]["mean"] for row in model["rows"]}
     shown = {row["name"]: row["mean"] for row in view["rows"] if row["name"] in means}
     assert "__main__:work" in shown and shown == {name: pytest.approx(means[name]) for name in shown}
     view = choose(viewer, "all")

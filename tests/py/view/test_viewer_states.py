@@ -197,6 +197,26 @@ def test_a_range_of_time_has_what_was_found_in_it(model):
     assert sum(balance["excl"]) == pytest.approx(sums(model, begin=0, end=end)[0])
 
 
+def test_functions_are_ordered_by_the_time_in_which_they_ran(viewer, model):
+    """sleeper() has the longest self time of its thread, but it only waited."""
+    end = model.info()["end"] - model.info()["begin"]
+    sleeper = payload.unpack(model.view("regions"))[0]["names"].index("__main__:sleeper")
+    for part in ({}, {"begin": 0, "end": end}):
+        shown = viewer.open("&".join(["view=table", *(f"{name}={value!r}" for name, value in part.items())]))
+        assert shown["columns"][:3] == ["name", "running", "waiting"] and shown["sorting"] == {"id": "running", "down": True}
+        assert shown["top"][0]["name"] == "__main__:inner" and shown["top"][0]["running"] > 0.4
+        columns = ask(model, "flat", **part)[1]
+        row = list(columns["region"]).index(sleeper)
+        assert columns["waiting"][row] > 0.8 * columns["excl"][row] > 0.5 and columns["running"][row] < 0.2
+    assert viewer.open("view=summary")["functions"][0][0] == "__main__:inner"
+    _, columns = ask(model, "flat")
+    reported = {row["index"]: row["running"] for row in model.flat()}
+    assert dict(zip(columns["region"], columns["running"])) == pytest.approx(reported)
+    assert list(columns["running"]) == sorted(columns["running"], reverse=True)
+    balance = ask(model, "balance", over="threads")[1]
+    assert sum(balance["running"]) == pytest.approx(sum(columns["running"]))
+
+
 def slices(place, model):
     """{location: [(function, begin, end)]} read from the Chrome trace of the model."""
     tids = [loc["tid"] for loc in model.info()["locations"]]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A bar for each rank, process or thread: all its functions, or one function.
 import { useMemo, useReducer, useRef } from "preact/hooks";
-import type { Spread, Stats, Time } from "../data/balance";
+import { type Spread, type Stats, TIMES, type Time } from "../data/balance";
 import { both } from "../data/change";
 import { type Colour, css, muted, ofModule } from "../draw/colour";
 import { NONE } from "../data/columns";
@@ -130,8 +130,8 @@ function paint(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight): void {
   paintMean(pen, bars, sight);
   pen.fillStyle = inks.soft;
   const head = bars.one
-    ? `mean ${asTime(bars.one.mean)}, standard deviation ${asTime(bars.one.std)}`
-    : `${bars.time === "excl" ? "self time" : "total time"} of each function`;
+    ? `${TIMES[bars.time]}: mean ${asTime(bars.one.mean)}, standard deviation ${asTime(bars.one.std)}`
+    : `${TIMES[bars.spread.self]} of each function`;
   write(pen, bars.before ? `${head}; the stroke: in the other run` : head, LEFT, HEAD / 2, sight.width - LEFT - 8);
   pen.fillStyle = inks.line;
   pen.fillRect(0, HEAD - 1, sight.width, 1);
@@ -257,7 +257,7 @@ export function BarChart(bars: Bars) {
       {hover && (
         <Tooltip x={hover.at.clientX} y={hover.at.clientY}>
           <b>{hover.region === undefined ? bars.spread.label(bars.facts, bars.order[hover.index]!) : nameOf(bars.regions, hover.region)}</b>
-          <Pairs of={[["on", bars.spread.label(bars.facts, bars.order[hover.index]!)], [bars.time === "excl" ? "self time" : "total time", asTime(hover.value)], ...wasOf(bars, hover)]} />
+          <Pairs of={[["on", bars.spread.label(bars.facts, bars.order[hover.index]!)], [TIMES[bars.one ? bars.time : bars.spread.self], asTime(hover.value)], ...wasOf(bars, hover)]} />
         </Tooltip>
       )}
     </div>

@@ -22,7 +22,9 @@ export interface Stats {
   outliers: number[]; // indices of units, most distant first
 }
 
-export type Time = "excl" | "incl";
+/** running: the exclusive time in which the threads ran; in MPI all of it. */
+export type Time = "running" | "excl" | "incl";
+export const TIMES: Record<Time, string> = { running: "running time", excl: "self time", incl: "total time" };
 
 /** Units with equal roles. */
 export interface Group {
@@ -68,10 +70,11 @@ export class Spread {
   private readonly unit: Uint32Array;
   private readonly region: Uint32Array;
 
-  /** only: of these units alone. */
+  /** only: of these units alone. self: the time in the functions themselves that is compared. */
   constructor(
     readonly columns: Columns<"balance">,
     only: readonly number[] = columns.meta.units,
+    readonly self: Exclude<Time, "incl"> = columns.has("running") ? "running" : "excl",
   ) {
     const kept = new Set(only);
     this.over = columns.meta.over;
@@ -85,8 +88,8 @@ export class Spread {
       if (known) known.push(i);
       else this.rows.set(this.region[i]!, [i]);
     }
-    const sums = new Map([...this.rows.keys()].map((region) => [region, this.of(region).reduce((sum, row) => sum + this.time("excl")[row]!, 0)]));
-    this.total = this.units.length === columns.meta.units.length ? columns.meta.total : [...sums.values()].reduce((sum, time) => sum + time, 0);
+    const sums = new Map([...this.rows.keys()].map((region) => [region, this.of(region).reduce((sum, row) => sum + this.time(self)[row]!, 0)]));
+    this.total = self === "excl" && this.units.length === columns.meta.units.length ? columns.meta.total : [...sums.values()].reduce((sum, time) => sum + time, 0);
     this.regions = [...this.rows.keys()].sort((a, b) => (a === NONE || b === NONE ? Number(a === NONE) - Number(b === NONE) : sums.get(b)! - sums.get(a)! || a - b));
   }
 
@@ -150,7 +153,7 @@ export class Spread {
     };
   }
 
-  /** Exclusive time of each region in a unit. All units have the same order of regions, so their bars can be compared. */
+  /** Time of each region itself in a unit. All units have the same order of regions, so their bars can be compared. */
   parts(unit: number): { region: number; value: number }[] {
     this.places ??= this.placesOf();
     return this.places[unit] ?? [];
@@ -159,8 +162,8 @@ export class Spread {
 
   private placesOf(): { region: number; value: number }[][] {
     const found: { region: number; value: number }[][] = this.units.map(() => []);
-    const excl = this.time("excl");
-    for (const region of this.regions) for (const row of this.of(region)) found[this.unit[row]!]?.push({ region, value: excl[row]! });
+    const time = this.time(this.self);
+    for (const region of this.regions) for (const row of this.of(region)) found[this.unit[row]!]?.push({ region, value: time[row]! });
     return found;
   }
 

@@ -282,7 +282,7 @@ export interface Answers {
       base_excl?: F64;
     };
   };
-  /** One row for each region that ran, by exclusive time; compared, the larger of both exclusive times decides. */
+  /** One row for each region that ran, by running time, or by exclusive time if that is not split; compared, the larger of both exclusive times decides. */
   flat: {
     parameters: {
       process?: ProcessIndex;
@@ -323,6 +323,10 @@ export interface Answers {
       std: F64;
       /** calls that were resumed after a yield or an await, where there were any */
       resumed?: F64;
+      /** s of excl in which the threads ran; where times are split into running and waiting (measured, or estimated from samples) and not compared */
+      running?: F64;
+      /** s of excl in which the threads waited, where there is running */
+      waiting?: F64;
       /** of the other run, 0 where it has no such region */
       base_visits?: F64;
       /** s */
@@ -606,7 +610,7 @@ export interface Answers {
       end?: RangeEnd;
       /** this one alone */
       region?: number;
-      /** number of regions that have rows, those with the most exclusive time; default: 500, fewer if there are many units */
+      /** number of regions that have rows, those with the most running time (exclusive, if running time is not known); default: 500, fewer if there are many units */
       regions?: number;
       /** what a unit is; auto (default): the first of the three of which there are two */
       over?: "auto" | "ranks" | "processes" | "threads";
@@ -617,7 +621,7 @@ export interface Answers {
       units: number[];
       /** that have rows */
       regions: number;
-      /** s */
+      /** exclusive, s */
       total: number;
     };
     columns: {
@@ -629,6 +633,8 @@ export interface Answers {
       incl: F64;
       /** s */
       excl: F64;
+      /** s of excl in which the threads ran, in MPI all of it; where times are split into running and waiting */
+      running?: F64;
     };
   };
   /** The communication matrix, of messages that a process or location selected sent or received, and whose sending began in the range. */

@@ -19,6 +19,9 @@ export class Flat {
   readonly min: Float64Array;
   readonly max: Float64Array;
   readonly std: Float64Array;
+  /** The parts of the exclusive time; undefined: times are not split. */
+  readonly running: Float64Array | undefined;
+  readonly waiting: Float64Array | undefined;
   /** In the other run, if there is one. */
   readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
   /** Number of resumptions of generators and coroutines; undefined: none were recorded. */
@@ -42,6 +45,7 @@ export class Flat {
     this.min = columns.get("min");
     this.max = columns.get("max");
     this.std = columns.get("std");
+    if (columns.has("running")) [this.running, this.waiting] = [columns.get("running"), columns.get("waiting")];
     this.baseNone = columns.meta.base_none;
     if (columns.has("resumed")) this.resumed = columns.get("resumed");
     if (columns.has("base_incl"))
@@ -52,11 +56,19 @@ export class Flat {
     this.total = this.functions > this.count ? columns.meta.total : this.excl.reduce((sum, value) => sum + value, 0);
   }
 
-  /** The exclusive time, or the exclusive value of the metric, of each row. */
+  /** The time by which functions are ordered: running time, or exclusive time if it is not split. */
+  get self(): Float64Array {
+    return this.running ?? this.excl;
+  }
+  get selfName(): string {
+    return this.running ? "running time" : "self time";
+  }
+
+  /** That time, or the exclusive value of the metric, of each row. */
   exclusive(weight: Weight): Float64Array {
     const { metric } = weight;
     const found = metric && this.metrics.find(({ name }) => name === metric.name);
-    return metric ? (found?.excl ?? this.excl).map((value) => value * scaleOf(metric)) : this.excl;
+    return metric ? (found?.excl ?? this.excl).map((value) => value * scaleOf(metric)) : this.self;
   }
 
   get count(): number {

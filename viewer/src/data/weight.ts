@@ -107,9 +107,3 @@ export function chosenMetric(facts: Facts | undefined, selection: Selection): Me
   const metric = facts && (facts.metrics.find((one) => one.name === selection.metric) ?? first(facts));
   return facts && metric && !without(facts, selection, metric) ? metric : undefined;
 }
-
-/** The metric of the time in which threads ran, if it was measured and is known for the selection. */
-export function runningMetric(facts: Facts, selection: Selection): Metric | undefined {
-  const metric = facts.metrics.find(({ name, source, total }) => source === "off_cpu" && name === "running" && total);
-  return metric && !without(facts, selection, metric) ? metric : undefined;
-}

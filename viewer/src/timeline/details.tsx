@@ -113,7 +113,7 @@ export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown
   };
 }
 
-/** The functions with the most exclusive time in the selected range, which is also that of the other views. */
+/** The functions with the most running time in the selected range (exclusive time, if it is not split), which is also that of the other views. */
 function InRange({ regions }: { regions: Regions }) {
   const store = useStore();
   const selection = useSelection();
@@ -121,13 +121,14 @@ function InRange({ regions }: { regions: Regions }) {
   const flat = useQuery("flat", range(selection));
   if (selection.begin === undefined || selection.end === undefined) return null;
   const total = flat.data?.meta.total ?? 0;
-  const rows = flat.data ? Array.from(flat.data.get("region").subarray(0, TOP), (region, i) => [region, flat.data!.get("excl")[i]!] as const) : [];
+  const split = flat.data?.has("running");
+  const rows = flat.data ? Array.from(flat.data.get("region").subarray(0, TOP), (region, i) => [region, flat.data!.get(split ? "running" : "excl")[i]!] as const) : [];
   return (
     <section class="inrange" aria-label="The selected range">
       <b>
         {time(selection.end - selection.begin)} selected, from {moment(selection.begin, (selection.end - selection.begin) / 100)}
       </b>{" "}
-      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? "self time, here and in every other view" : "nothing ran")}</span>
+      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? `${split ? "running" : "self"} time, here and in every other view` : "nothing ran")}</span>
       <ol>
         {rows.map(([region, excl]) => (
           <li key={region}>

@@ -2,7 +2,7 @@
 // The distribution of time: all ranks as bars, one function over all ranks, and the functions of one rank.
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared, useAgainst, useBase } from "../parts/against";
-import { Spread, SpreadBefore, type Stats, type Time, groupsOf, rolesOf } from "../data/balance";
+import { Spread, SpreadBefore, type Stats, TIMES, type Time, groupsOf, rolesOf } from "../data/balance";
 import { BarChart, HEAD, nameOf, ROW } from "../charts/balancebars";
 import { both, changeOf } from "../data/change";
 import { type Columns, NONE } from "../data/columns";
@@ -32,8 +32,8 @@ interface Shown {
   before: SpreadBefore | undefined;
 }
 
-function outlierText({ spread, facts }: Shown, s: Stats, all = false): string {
-  const values = s.outliers.length ? spread.values(s.region, "excl") : [];
+function outlierText({ spread, facts, time }: Shown, s: Stats, all = false): string {
+  const values = s.outliers.length ? spread.values(s.region, time) : [];
   const named = s.outliers.slice(0, all ? undefined : NAMED).map((unit) => {
     const away = s.mean > 0 ? values[unit]! / s.mean - 1 : 0;
     return `${spread.label(facts, unit)} ${away > 0 ? "+" : "−"}${percent(Math.abs(away))}`;
@@ -89,13 +89,13 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
     : [];
   const columns: Column[] = [
     { id: "name", title: "Function", width: "minmax(150px, 2fr)", left: true, cell: (row) => nameOf(regions, at(row).region) },
-    ...(unit < 0 ? [] : [{ ...number("unit", label(unit), (row) => ofUnit[row]!, `Of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? ofUnit[row]! / most : 0) }]),
-    number("mean", "Mean", (row) => at(row).mean, `Over all ${spread.over}, those where it did not run included`),
+    ...(unit < 0 ? [] : [{ ...number("unit", label(unit), (row) => ofUnit[row]!, `${TIMES[time]} of ${label(unit)} alone`), width: "100px", bar: (row: number) => (most ? ofUnit[row]! / most : 0) }]),
+    number("mean", "Mean", (row) => at(row).mean, `Mean ${TIMES[time]} over all ${spread.over}, those where it did not run included`),
     ...beside,
     number("std", "Std", (row) => at(row).std, "Standard deviation"),
-    number("min", "Min", (row) => at(row).min, "Shortest time of one"),
+    number("min", "Min", (row) => at(row).min, `Shortest ${TIMES[time]} of one`),
     { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit) },
-    number("max", "Max", (row) => at(row).max, "Longest time of one"),
+    number("max", "Max", (row) => at(row).max, `Longest ${TIMES[time]} of one`),
     { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit) },
     { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "Time that an even distribution would save"), width: "132px" },
     { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
@@ -152,6 +152,7 @@ function reportOf({ spread, facts, regions, stats, unit, time, before }: Shown):
   return {
     before: before && stats.map((s) => [nameOf(regions, s.region), s.region === NONE ? null : before.mean(s.region, time)]),
     over: spread.over,
+    time,
     units: spread.units.map((_, i) => spread.label(facts, i)),
     total: spread.total,
     unit,
@@ -203,7 +204,8 @@ function Page({ spread, before, waiting, none, regions, over, roles }: PageProps
   const store = useStore();
   const facts = useFacts();
   const selection = useSelection();
-  const [time, setTime] = useState<Time>("excl");
+  const [inclusive, setInclusive] = useState(false);
+  const time: Time = inclusive ? "incl" : spread.self;
   const [byTime, setByTime] = useState(false);
   const unit = spread.unitOf(facts, selection.process, selection.location);
   const shown = useMemo((): Shown => ({ spread, facts, regions, stats: spread.regions.map((one) => spread.stats(one, time)), unit, time, before }), [spread, facts, regions, time, unit, before]);
@@ -228,7 +230,7 @@ function Page({ spread, before, waiting, none, regions, over, roles }: PageProps
       <Toolbar status={`${count(spread.units.length)} ${spread.over}${ranged ? ", in the selected time" : ""}`}>
         {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => store.select({ part: value })} />}
         {roles.options.length > 1 && <Menu label="Role" value={roles.chosen} options={roles.options} onChange={(value) => store.select({ part: `${over}/${value}` })} />}
-        <Choice label="Time" value={time} options={[{ value: "excl", title: "Self (exclusive)" }, { value: "incl", title: "Total (inclusive)" }]} onChange={(value) => setTime(value as Time)} />
+        <Choice label="Time" value={time} options={[{ value: spread.self, title: spread.self === "running" ? "Running" : "Self (exclusive)" }, { value: "incl", title: "Total (inclusive)" }]} onChange={(value) => setInclusive(value === "incl")} />
         <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
         {one && (
           <button class="quiet" onClick={() => store.select({ region: undefined, path: undefined })}>
@@ -258,14 +260,15 @@ function Balance() {
   const base = useBase("balance", { over }, asSpread);
   const ofBase = regions.data?.ofBase;
   const roles = useMemo(() => spread.data && rolesIn(facts, spread.data.over, spread.data.units, role), [facts, spread.data, role]);
-  const shown = useMemo(() => spread.data && roles && (roles.units.length === spread.data.units.length ? spread.data : new Spread(spread.data.columns, roles.units)), [spread.data, roles]);
+  const self = base.data?.self === "excl" ? "excl" : spread.data?.self; // a time that both runs have
+  const shown = useMemo(() => spread.data && roles && (roles.units.length === spread.data.units.length && self === spread.data.self ? spread.data : new Spread(spread.data.columns, roles.units, self)), [spread.data, roles, self]);
   const before = useMemo(() => {
     if (!base.data || !against || !ofBase || !shown) return undefined;
     const { ofThreads, columns, units } = base.data;
     const here = (unit: number): number => (ofThreads ? against.location(unit) : against.process(unit));
-    const kept = shown === spread.data ? units : units.filter((unit) => shown.units.includes(here(unit)));
-    return new SpreadBefore(new Spread(columns, kept), ofBase, here);
-  }, [base.data, against, ofBase, shown]);
+    const kept = roles?.units.length === spread.data?.units.length ? units : units.filter((unit) => shown.units.includes(here(unit)));
+    return new SpreadBefore(new Spread(columns, kept, self), ofBase, here);
+  }, [base.data, against, ofBase, shown, self]);
   if (!shown || !roles || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
   return <Page spread={shown} before={before} waiting={base.loading} none={base.problem} regions={regions.data} over={over} roles={roles} />;
 }

@@ -28,7 +28,7 @@ interface Recorded {
 }
 const asRecorded = ({ meta }: Columns<"lines">): Recorded => ({ functions: meta.functions, none: meta.base_none });
 
-/** The selected function, or the one with the most time in its lines, or the most exclusive time. */
+/** The selected function, or the one with the most time in its lines, or the most running time. */
 interface Place {
   file: string;
   line: number;
@@ -37,7 +37,7 @@ interface Place {
 
 /** Files whose name is "<…>" have no source. */
 function topWithSource(flat: Flat, regions: Regions): number | undefined {
-  const order = sorted(flat.region.map((_, row) => row), flat.excl, true);
+  const order = sorted(flat.region.map((_, row) => row), flat.self, true);
   const top = order.find((row) => /^[^<]/.test(regions.placeOf(flat.region[row]!)));
   return top === undefined ? undefined : flat.region[top];
 }

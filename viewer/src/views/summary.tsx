@@ -11,7 +11,7 @@ import { Bars } from "../parts/Bars";
 import { Findings } from "../parts/findings";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
-import { type Weight, chosenMetric, runningMetric, weightOf } from "../data/weight";
+import { type Weight, chosenMetric, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
 const ROWS = 12; // maximum of functions and packages; the table has all
@@ -187,8 +187,8 @@ function Summary() {
   const compared = comparison.data;
   // what takes longer comes after the first picture
   const findings = useQuery(flat.data && regions ? "findings" : undefined, {});
-  // running time; time if it is not known; a metric if nothing has times
-  const weight = weightOf(runningMetric(facts, selection) ?? chosenMetric(facts, { view: "summary" }));
+  const weight = weightOf(chosenMetric(facts, { view: "summary" })); // a metric if nothing has times
+  const by = weight.metric ? weight.self : (flat.data?.selfName ?? weight.self);
   const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
   const rows = useMemo(
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
@@ -221,11 +221,11 @@ function Summary() {
         <Findings answer={findings} regions={regions} />
       </section>
       <section>
-        <h2>{`Functions by ${weight.self}`}</h2>
+        <h2>{`Functions by ${by}`}</h2>
         {flat.data && regions && excl && rows ? <Functions flat={flat.data} regions={regions} weight={weight} excl={excl} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
       </section>
       <section>
-        <h2>{`Packages by ${weight.self}`}</h2>
+        <h2>{`Packages by ${by}`}</h2>
         {flat.data && regions && excl && <Packages flat={flat.data} regions={regions} weight={weight} excl={excl} />}
       </section>
       <section class="owners">

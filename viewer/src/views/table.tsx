@@ -14,7 +14,7 @@ import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualT
 import { useHighlighted } from "../state/highlighted";
 import { range } from "../state/store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
-import { chosenMetric, runningMetric, scaleOf, timed, weightOf } from "../data/weight";
+import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
@@ -49,9 +49,11 @@ function metricColumns(flat: Flat, metrics: readonly Metric[], first: Metric | u
       keys[id] = values;
       return { id, title, unit: unit.name, hint: metric.what, width: "minmax(110px, max-content)", cell: (row) => weight.cell(values[row]! * scaleOf(metric), unit) };
     };
+    const total = side(`${name}:incl`, weight.total, incl);
+    if (metric.source === "off_cpu" && name in keys) return [total]; // running and waiting have a column beside the exclusive time
     const own = side(exclusiveOf(metric), weight.self, excl);
     const most = largest(excl);
-    return [metric === first ? { ...own, bar: (row: number): number => (most ? excl[row]! / most : 0) } : own, side(`${name}:incl`, weight.total, incl)];
+    return [metric === first ? { ...own, bar: (row: number): number => (most ? excl[row]! / most : 0) } : own, total];
   });
 }
 
@@ -83,7 +85,7 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   ];
 }
 
-/** first: the metric by which the table is sorted at first, if not time. shows: the recorded numbers. */
+/** first: the metric by which the table is sorted at first, if not time. Its exclusive values come first. shows: the recorded numbers. */
 function make(
   flat: Flat,
   regions: Regions,
@@ -95,7 +97,7 @@ function make(
 ): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
-  const { visits, incl, excl, mean, min, max, std } = flat;
+  const { visits, incl, excl, running, waiting, mean, min, max, std } = flat;
   const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, mean, min, max, std };
   const wide = columnUnit(largest(incl));
   const each = columnUnit(largest(max)); // one unit for all three, so they can be compared
@@ -108,7 +110,11 @@ function make(
     width: room(92, count(largest(resumed ?? []))),
     cell: (row) => count(resumed![row]!),
   };
+  if (running && waiting) Object.assign(keys, { running, waiting });
+  const split = (id: string, hint: string, values: Float64Array | undefined): Column[] => (values ? [{ ...timeColumn(id, `${id} time`, hint, values, wide, largest(values) || 1), width: room(132, inUnit(largest(values), wide)) }] : []);
   const timely: Column[] = [
+    ...split("running", "Part of the self time in which the threads ran", running),
+    ...split("waiting", "Part of the self time in which the threads waited", waiting),
     timeColumn("excl", "self time", "Exclusive time: in the function itself, without callees", excl, wide, largest(excl)),
     shareColumn("exclShare", "Self time, of the self time of all functions", excl, flat.total),
     ...changeColumns(flat, keys),
@@ -178,14 +184,13 @@ function Table() {
   const regions = useRegions().data;
   const flat = answer.data;
   const rows = useRows(flat, regions);
-  // running time; time if it is not known; a metric if nothing has times
-  const first = runningMetric(facts, selection) ?? (timed(facts) ? undefined : chosenMetric(facts, selection));
+  const first = timed(facts) ? undefined : chosenMetric(facts, selection); // a metric if nothing has times
   const [chosen, choose] = useState<Sorting>();
   const made = useMemo(
     () => flat && regions && make(flat, regions, facts.metrics, first, { times: timed(facts), calls: facts.visits > 0 }, longestName(flat, regions), dark),
     [flat, regions, first, dark],
   );
-  const usual = first ? exclusiveOf(first) : "excl";
+  const usual = first ? exclusiveOf(first) : flat?.running ? "running" : "excl";
   const sorting = made && chosen && chosen.id in made.keys ? chosen : { id: made && usual in made.keys ? usual : "excl", down: true };
   const order = useMemo(() => rows && made && sorted(rows, made.keys[sorting.id]!, sorting.down), [rows, made, sorting.id, sorting.down]);
   const selected = useMemo(() => (flat && selection.region !== undefined ? flat.region.indexOf(selection.region) : -1), [flat, selection.region]);
@@ -228,8 +233,8 @@ function Table() {
 }
 
 function rowOf(flat: Flat, regions: Regions, row: number) {
-  const { visits, incl, excl, mean, min, max, std, base } = flat;
-  const numbers = { visits, incl, excl, mean, min, max, std, ...(base && { base: base.excl, change: excl.map((value, at) => value - base.excl[at]!) }) };
+  const { visits, incl, excl, running, waiting, mean, min, max, std, base } = flat;
+  const numbers = { visits, incl, excl, ...(running && waiting && { running, waiting }), mean, min, max, std, ...(base && { base: base.excl, change: excl.map((value, at) => value - base.excl[at]!) }) };
   const metrics = Object.fromEntries(flat.metrics.map((one) => [one.name, [one.incl[row], one.excl[row]]]));
   return { name: regions.names[flat.region[row]!], metrics, ...Object.fromEntries(Object.entries(numbers).map(([key, values]) => [key, values[row]])) };
 }
