@@ -53,9 +53,9 @@ class OfTest:
 
 
 class Profile:
-    """split: times are split into running and waiting. tests: by name. findings: sentences about what costs most and can be changed,
-    with the test in which it is. fixtures: by name. collection: its time in s, in the process that took longest. preempted: a
-    sentence if threads had no processor for a notable time. losses: what is not recorded."""
+    """split: times are split into running and waiting. tests and fixtures: by name. findings: sentences about what costs most and
+    can be changed, with the test in which it is. collection: its time in s, in the process that took longest. preempted: a sentence if
+    threads had no processor for a notable time. losses: what is not recorded."""
 
     def __init__(self, directory: str, tests: Collection[str], shown: Collection[str] = ()) -> None:
         """tests: all that ran. shown: those of which the first finding is wanted, however small it is beside others.
