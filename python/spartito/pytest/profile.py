@@ -53,8 +53,8 @@ class OfTest:
 
 
 class Profile:
-    """split: times are split into running and waiting. tests: by name. findings: sentences about what costs most and can be changed,
-    with the test in which it is. fixtures: by name. collection: its time in s, in the process that took longest. preempted: a
+    """split: times are split into running and waiting. tests and fixtures: by name. findings: sentences about what costs most and
+    can be changed, with the test in which it is. collection: its time in s, in the process that took longest. preempted: a
     sentence if threads had no processor for a notable time. losses: what is not recorded."""
 
     def __init__(self, directory: str, tests: Collection[str], shown: Collection[str] = ()) -> None:
@@ -89,7 +89,8 @@ class Profile:
             waiting = [waits.get(path, 0.0) * 1e-9 for path in tree["path"]]
         else:
             _, tree = unpack(model.view("tree", limit=paths))
-            running, waiting = tree["excl"], [0.0] * len(tree["excl"])
+            running = list(tree["excl"])
+            waiting = [0.0] * len(running)
         parents, row_regions = tree["parent"], tree["region"]
         below: list[tuple[str, bool]] = []  # of each row: the test, "" outside of tests, and whether it is in a phase of that
         times: dict[str, dict[int, float]] = {}  # {test: {region: exclusive running time}}

@@ -213,7 +213,8 @@ def write(model: Model, directory: str, label: str, reported: list[str]) -> None
         out.line(line, "bold red" if line.startswith("deadlock") else "")
     if visits:
         share = percent(cost.cost(info, compensated=False)[1], 1.0)
-        out.line(f"{cost.cost_sentence(info)}, {share} % of the {'running time' if contents.split(info) else 'time'} of all threads")
+        whole = "running time" if contents.split(info) else "time"
+        out.line(f"{cost.cost_sentence(info)}, {share} % of the {whole} of all threads")
     for line in contents.trace_sentences(info):
         out.line(line)
     findings = topics.summary(model)

@@ -141,7 +141,8 @@ def test_the_table_is_that_of_the_summary_of_a_run(tmp_path):
     functions = [line.split()[-1] for line in text[2:end]]
     assert functions.index("__main__:compute") < functions.index("__main__:sleep_long")
     for begin in ("running time: ", "imports took ", "waiting: "):
-        assert [line for line in text if line.startswith(begin)] == [line for line in printed if line.startswith(begin)] != [], begin
+        (line,) = (line for line in text if line.startswith(begin))
+        assert line in printed
 
 
 CALLS = """
@@ -169,7 +170,8 @@ def test_the_first_finding_has_its_evidence_and_what_to_try(tmp_path):
     command = [sys.executable, "-m", "spartito", "report", "findings", place]
     printed = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     text = Result(place).text().splitlines()
-    titles = [re.match(r"finding: (.*) \(a change saves at most (.*)\)$", line).groups() for line in text if line.startswith("finding: ")]
+    found = [line for line in text if line.startswith("finding: ")]
+    titles = [re.match(r"finding: (.*) \(a change saves at most (.*)\)$", line).groups() for line in found]
     assert titles == [
         (line.partition(". ")[2], after.partition(": ")[2]) for line, after in zip(printed, printed[1:]) if re.match(r"\d\. ", line)
     ]
@@ -195,7 +197,8 @@ def test_the_table_has_self_time_where_waits_are_not_known(tmp_path):
     (tmp_path / "x" / "raw").mkdir(parents=True)
     shutil.copy(OLD_RAW / "v6-profile.raw", tmp_path / "x" / "raw" / "0.raw")
     text = Result(tmp_path / "x").text().splitlines()
-    assert text[1].split() == ["self", "time", "%", "calls", "function"] and not [line for line in text if line.startswith("waiting")]
+    assert text[1].split() == ["self", "time", "%", "calls", "function"]
+    assert not [line for line in text if line.startswith("waiting")]
 
 
 @needs_viewer

@@ -333,6 +333,15 @@ def test_a_small_function_called_from_one_loop(found):
     assert set(findings) <= {"overhead", "imports", "garbage-collection"}
 
 
+def test_a_small_function_saves_no_time_without_a_processor(made, found):
+    """Its gain is a part of the running time, however long its thread was preempted."""
+    whole = Model(str(made[0] / "calls"))
+    preempted = [{**row, "excl": 50 * row["excl"]} for row in whole.tree()]
+    (small,) = (f for f in found("calls", model=Changed(whole, tree=preempted))["small-function"] if f.function == "__main__:small")
+    (row,) = (row for row in whole.flat() if row["name"] == "__main__:small")
+    assert small.gain.amount <= row["running"] and small.gain.share < 1
+
+
 def test_equal_arguments(found):
     findings = found("repeated")
     assert [f.function for f in findings["same-arguments"]] == ["__main__:same(n=3000, text='a')"]
@@ -483,7 +492,7 @@ def test_exceptions(made, found):
     assert (exceptions.function, exceptions.path[-2:]) == ("__main__:checked", ["__main__:caught", "__main__:checked"])
     assert exceptions.title == "__main__:checked ends with an exception 40,000 times, called from __main__:caught"
     assert "at least 40,000 of them ended no call of __main__:caught" in exceptions.evidence[0]
-    rows = {row["name"]: row["excl"] for row in Model(str(made[0] / "exceptions")).flat()}
+    rows = {row["name"]: row["running"] for row in Model(str(made[0] / "exceptions")).flat()}
     assert exceptions.gain.amount == pytest.approx(rows["__main__:checked"] + rows["__main__:parse"])
 
 

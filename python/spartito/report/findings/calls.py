@@ -26,7 +26,7 @@ def _cost_inside(run: Run) -> float:
 
 
 def small_functions(run: Run) -> list[Finding]:
-    """A function with a short exclusive time that one function of the program calls very often."""
+    """A function with a short exclusive running time that one function of the program calls very often."""
     cost = _cost_inside(run)
     found = []
     for row in run.paths:
@@ -35,16 +35,16 @@ def small_functions(run: Run) -> list[Finding]:
             continue
         if caller["category"] != "own":
             continue  # the loop is in a library
-        own = max(0.0, row["excl"] - visits * cost)
+        own = max(0.0, row["running"] - visits * cost)
         each = visits // max(1, caller["visits"] + caller["resumed"])
         gain = run.of_work(own)
         if own / visits > thresholds.SMALL_TIME or each < thresholds.LOOP_CALLS or not gain.enough:
             continue
         without = f", without the {seconds(cost)} of measuring" if cost else ""
         evidence = [
-            f"{count(visits)} calls of {seconds(own / visits)} exclusive time{without}: {place(row)}",
-            f"{count(each)} of them in each call of {place(caller)}, whose exclusive time of {seconds(caller['excl'])} contains "
-            "the time for making the calls",
+            f"{count(visits)} calls of {seconds(own / visits)} exclusive running time{without}: {place(row)}",
+            f"{count(each)} of them in each call of {place(caller)}, whose exclusive running time of "
+            f"{seconds(caller['running'])} contains the time for making the calls",
         ]
         advice = (
             "call it once with all data (a loop inside of it, a comprehension, a vectorised operation), or write its statements "
@@ -81,7 +81,7 @@ def same_arguments(run: Run) -> list[Finding]:
 def _excludable(run: Run) -> list[dict[str, Any]]:
     """The small Python functions with the most calls. Names of --exclude have no labels."""
     rows = [row for row in run.model.flat(sort="visits", limit=TOP) if row["kind"] == "python" and row["visits"]]
-    small = [row for row in rows if row["excl"] / row["visits"] <= thresholds.SMALL_TIME and "(" not in row["qualname"]]
+    small = [row for row in rows if row["running"] / row["visits"] <= thresholds.SMALL_TIME and "(" not in row["qualname"]]
     return small[: thresholds.OVERHEAD_FUNCTIONS]
 
 

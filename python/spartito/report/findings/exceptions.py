@@ -27,14 +27,15 @@ def _ended(run: Run) -> dict[int, int]:
 
 
 def _left(run: Run, ended: dict[int, int], outermost: dict[str, Any]) -> list[tuple[dict[str, Any], float]]:
-    """The call paths from `outermost` on whose callers exceptions ended, too: (row of Run.paths, exclusive time of those calls)."""
+    """The call paths from `outermost` on whose callers exceptions ended, too: (row of Run.paths, exclusive running
+    time of those calls)."""
     inside = {outermost["path"]}
     found = []
     for row in run.paths:
         below = row["path"] in inside or (row["caller"] is not None and row["caller"]["path"] in inside)
         if below and row["path"] in ended and row["visits"]:
             inside.add(row["path"])
-            found.append((row, row["excl"] * min(1.0, ended[row["path"]] / row["visits"])))
+            found.append((row, row["running"] * min(1.0, ended[row["path"]] / row["visits"])))
     return found
 
 
