@@ -171,7 +171,7 @@ def test_a_range_is_selected_for_all_views(viewer, recorded):
     assert viewer.selection()["begin"] == view["range"][0]
     begin, end = view["range"]
     _, columns = payload.unpack(Model(str(recorded)).view("flat", begin=begin, end=end, limit=1))
-    until, right = time.monotonic() + browser.PATIENCE, pytest.approx(columns["excl"][0], rel=0.01)
+    until, right = time.monotonic() + browser.PATIENCE, pytest.approx(columns["running"][0], rel=0.01)
     # until the answer arrives, the list shows the previous range
     while (text := viewer.page.evaluate("document.querySelector('.inrange li')?.innerText")) is None or units_of(text) != right:
         assert time.monotonic() < until, (text, right)
