@@ -96,12 +96,14 @@ class Imports(Report):
         hidden = whole["modules"] - len(rows)
         share = f"{percent(whole['incl'], whole['busy'])} % of the time in all regions"
         if split:
-            share = f"running {seconds(whole['running_incl'])}, {percent(whole['running_incl'], whole['running'])} % of the running time"
+            ran = whole["running_incl"]
+            share = f"running {seconds(ran)}, {percent(ran, whole['running'])} % of the running time"
         out.line(
             f"imports took {seconds(whole['incl'])} ({share}): "
             f"{plural(whole['modules'], 'module')}" + (f", {count(hidden)} not shown (--limit)" if hidden else "")
         )
+        inclusive = "running, waiting, total" if split else "total"
         out.line(
-            f"{'running, waiting, total' if split else 'total'}: with the modules that it imports; self: its own statements; loading: to find and load the modules that it "
+            f"{inclusive}: with the modules that it imports; self: its own statements; loading: to find and load the modules that it "
             "imports, and compiled modules"
         )

@@ -92,7 +92,8 @@ def _waits(rows: list[dict[str, Any]]) -> str:
     """A line about the own functions that waited most, which the order by running time may not show; empty: none waited."""
     whole = sum(row["waiting"] for row in rows)
     most = sorted(rows, key=lambda row: -row["waiting"])[:WAITERS]
-    named = [f"{name(row['name'])} {seconds(row['waiting'])}" for row in most if row["waiting"] and row["waiting"] >= NOTABLE * whole]
+    notable = [row for row in most if row["waiting"] and row["waiting"] >= NOTABLE * whole]
+    named = [f"{name(row['name'])} {seconds(row['waiting'])}" for row in notable]
     return f"own functions waited {seconds(whole)}, most in {', '.join(named)}" if named else ""
 
 
@@ -108,8 +109,8 @@ def _write_functions(out: Output, rows: list[dict[str, Any]], without: dict[str,
     if owners.total(without) or (split and without["waiting"]):
         lines.append((*times(without), "", "(called by no own function)", ""))
     out.table([*NUMBERS, *([NOT_KNOWN] if unknown else ()), *([WAITING] if split else ()), *FUNCTION], lines)
-    waiting = "; waiting: of the same functions" if split else ""
-    out.line(f"sum: self, and the library functions that it leads to, until the next own function; without waiting and imports{waiting}")
+    without_these = "without waiting and imports" + ("; waiting: of the same functions" if split else "")
+    out.line(f"sum: self, and the library functions that it leads to, until the next own function; {without_these}")
 
 
 def _write_lines(out: Output, rows: list[dict[str, Any]], total: float) -> None:

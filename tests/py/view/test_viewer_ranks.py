@@ -24,7 +24,8 @@ def in_steps(model, time="excl", **span):
     region = payload.unpack(model.view("regions"))[0]["names"].index("__main__:step")
     found = {}
     for process, of in enumerate(model.info()["processes"]):
-        found[of["rank"]] = compared(model, process, **span)[region] if time == "running" else exclusive(model, process, **span)[region]
+        times = (compared if time == "running" else exclusive)(model, process, **span)
+        found[of["rank"]] = times[region]
     return [found[rank] for rank in sorted(found)]
 
 
@@ -37,9 +38,10 @@ def compared(model, process, **span):
     """What a balance compares of each function in a process: running time, of functions of MPI the whole exclusive time."""
     meta = payload.unpack(model.view("regions"))[0]
     _, columns = payload.unpack(model.view("flat", process=process, **span))
-    rows = zip(columns["region"], columns["excl"], columns["metric:running:excl"])
-    names = meta["names"]
-    return collections.Counter({region: excl if names[region].startswith("MPI_") else running * 1e-9 for region, excl, running in rows})
+    found = collections.Counter()
+    for region, excl, running in zip(columns["region"], columns["excl"], columns["metric:running:excl"]):
+        found[region] = excl if meta["names"][region].startswith("MPI_") else running * 1e-9
+    return found
 
 
 def test_ranks_of_mpi(heat):

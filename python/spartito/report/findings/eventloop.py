@@ -51,8 +51,8 @@ def _delayed(tasks: list[dict[str, Any]], region: str, longest: float) -> int:
 
 
 def _all_listed(tasks: list[dict[str, Any]], rows: list[dict[str, Any]], region: str) -> bool:
-    """Whether all steps of the coroutine `region` are those of the listed tasks. Otherwise its longest step may be in a task that is
-    not listed, or below a coroutine that a filter left out."""
+    """Whether all steps of the coroutine `region` are those of the listed tasks. Otherwise its longest step may be in a task that
+    is not listed, or below a coroutine that a filter left out."""
     listed = sum(task["running"] for task in tasks if task["region"] == region)
     return bool(listed >= ROUNDED * sum(row["incl"] for row in rows if row["name"] == region))
 

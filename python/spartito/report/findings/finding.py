@@ -135,7 +135,7 @@ class Run:
         if self._paths is None:
             self._paths = []
             above: list[dict[str, Any]] = []
-            least = thresholds.PATH_SHARE * (self.running / self._all if self._all else 1.0)
+            least = contents.of_running(thresholds.PATH_SHARE, self.running, self._all)
             for row in self.model.tree(threshold=least):
                 if row["kind"] == "root":
                     continue
