@@ -104,6 +104,6 @@ class Imports(Report):
         )
         inclusive = "running, waiting, total" if split else "total"
         out.line(
-            f"{inclusive}: with the modules that it imports; self: its own statements; loading: to find and load the modules that it "
-            "imports, and compiled modules"
+            f"{inclusive}: with the modules that it imports; self: its own statements; loading: to find and load the modules that "
+            "it imports, and compiled modules"
         )
