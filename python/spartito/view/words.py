@@ -134,22 +134,27 @@ def _functions(rows: list[tuple[int, dict[str, Any]]], total: float, whole: str)
     return found
 
 
-def _call_path(model: Model, total: float, top: str) -> list[Sentence]:
-    """A sentence about the longest call path with at least THROUGH of the time, unless it ends in the function `top`, which has a
-    sentence already."""
+def _ran(row: dict[str, Any]) -> float:
+    """The time in s in which a call path and what it called ran; all its time if that is not known."""
+    return float(row.get("running_incl", row["incl"]))
+
+
+def _call_path(model: Model, total: float, worth: float, top: str) -> list[Sentence]:
+    """A sentence about the longest call path with at least THROUGH of the running time, unless it ends in the function `top`, which
+    has a sentence already. total: the time of all threads, worth: the part of it in which they ran, in s."""
     row: dict[str, Any] | None = None
     names: list[str] = []
     at = None
-    for r in model.tree(threshold=THROUGH):  # a caller before its callees
-        if r["kind"] == "root" or r["parent"] != (0 if at is None else at):
+    for r in model.tree(threshold=contents.of_running(THROUGH, worth, total)):  # a caller before its callees
+        if r["kind"] == "root" or r["parent"] != (0 if at is None else at) or _ran(r) < THROUGH * worth:
             continue
         row, at = r, r["path"]
         names.append(r["name"])
-    if row is None or len(names) < 2 or row["name"] == top or row["incl"] < THROUGH * total or _is_the_shell(row):
+    if row is None or len(names) < 2 or row["name"] == top or _is_the_shell(row):
         return []
     if row["file"].startswith("In[") and row["qualname"] == "<module>":  # all time of a cell passes through its module
         return []
-    return [Sentence(f"{_capital(share(row['incl'], total))} passes through {shortened(names)}{place(row)}.")]
+    return [Sentence(f"{_capital(share(_ran(row), worth))} passes through {shortened(names)}{place(row)}.")]
 
 
 def _mpi(model: Model, info: dict[str, Any]) -> list[Sentence]:
@@ -297,7 +302,7 @@ def _of_time(model: Model, info: dict[str, Any], rows: list[tuple[int, dict[str,
     found, waits = _functions(worked, worth, _whole(info, worth)), _waiting(model, info)
     found = waits + found if _waited(info) >= MOSTLY else found + waits
     found += _preempted(info)
-    found += _call_path(model, total - shell, worked[0][1]["name"] if worked else "")
+    found += _call_path(model, total - shell, worth, worked[0][1]["name"] if worked else "")
     found += [*_mpi(model, info), *_spread(info), *lines]
     if off >= SOME * total:
         found.append(Sentence(f"For {share(off, total)} of the time recording was off."))
