@@ -196,16 +196,13 @@ def write_tree(out: Output, rows: list[dict[str, Any]], running: float, values: 
 def write_callers(out: Output, found: list[dict[str, Any]], info: dict[str, Any]) -> None:
     """Writes a table for each region. found: Model.callers() after contents.known()."""
     split = contents.split(info)
-    numbers = (Column("total"), Column("self"), Column("calls"))
-    if split:
-        numbers = (Column("running"), Column("waiting"), Column("total"), Column("self running"), Column("calls"))
+    heads = ("running", "waiting", "total", "self running", "calls") if split else ("total", "self", "calls")
     preempted = [Column("preempted", rank=RANKS["preempted"])] if split and is_preempted(info) else []
-    columns = [*numbers, *preempted, NAME]
+    columns = [*map(Column, heads), *preempted, NAME]
 
     def cells(row: dict[str, Any], before: str) -> tuple[str, ...]:
-        times = seconds(row["incl"]), seconds(row["excl"])
-        if split:
-            times = seconds(row["running_incl"]), seconds(row["waiting_incl"]), times[0], seconds(row["running"])
+        keys = ("running_incl", "waiting_incl", "incl", "running") if split else ("incl", "excl")
+        times = (seconds(row[key]) for key in keys)
         lost = [seconds(max(0.0, row["incl"] - row["running_incl"] - row["waiting_incl"]))] if preempted else []
         return (*times, calls(row), *lost, before + name(row["name"]))
 
