@@ -165,7 +165,7 @@ def test_imports(spartito, tmp_path):
     rows = Model(str(tmp_path / "run")).imports()
     slow = next(row for row in rows if row["module"] == "slow")
     off = slow["excl"] - slow["running"]  # on a busy machine a thread may also be preempted where it waits
-    assert 0.05 * 0.95 < slow["running"] < 0.1 and off > 0.1 * 0.95 and slow["waiting"] <= off
+    assert 0.05 * 0.95 < slow["running"] < 0.1 and off > 0.1 * 0.95 and slow["waiting"] <= off * (1 + 1e-6)
     # the parts add up, as the wall times do
     for i, row in enumerate(rows):
         for key in ("running", "waiting"):
