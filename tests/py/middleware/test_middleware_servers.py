@@ -204,6 +204,7 @@ def test_a_recipe_of_the_guide(serve, tmp_path, framework, text, name):
     pytest.importorskip("gunicorn")
     server = serve("gunicorn", "--bind", "127.0.0.1:PORT", f"shop:{name}", text=text + recipe(framework))
     assert measured(server, "/items/5")[::2] == [200, b"10"]
+    until(lambda: pages_in(tmp_path / "profiles"))  # gunicorn does not wait for it when it is interrupted
     server.end()
     (page,) = pages_in(tmp_path / "profiles")
     assert {"GET /items/5", "shop:item", "shop:work"} <= regions(page)

@@ -113,7 +113,8 @@ def test_balance_over_ranks(heat):
     # each bar is the time in which a rank ran or was in MPI: less than its busy time
     locations = model.info()["locations"]
     for unit, sum_of_bar in zip(reported["units"], view["bars"]):
-        assert sum_of_bar == pytest.approx(sum(compared(model, unit).values()), rel=1e-6)
+        # the time off the processor of a call is at most that of the call, here in one call path, there in all of them together
+        assert sum_of_bar == pytest.approx(sum(compared(model, unit).values()), rel=1e-4)
         assert sum_of_bar <= sum(x["busy"] for x in locations if x["process"] == unit) * (1 + 1e-6)
 
 
