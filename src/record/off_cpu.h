@@ -6,7 +6,9 @@
  * the processor, and counts for the innermost function during the gap, at most its length. Shorter gaps are not read
  * and count as running: a reading takes some 200 ns, so that it costs less than 1 % of any gap. If the thread did not
  * give its processor up (ru_nvcsw of getrusage(2)), it was preempted; also if it lost it more often than it gave it up
- * (ru_nivcsw), for at most 10 ms each time on average. Otherwise it waited. */
+ * (ru_nivcsw), for at most 10 ms each time on average. Otherwise it waited. In a gap with recorded waits this holds of
+ * the rest of the time. The kernel knows how long a thread was ready to run (/proc/PID/task/TID/schedstat), but an open
+ * file for each thread would be visible to the program. */
 #ifndef SP_RECORD_OFF_CPU_H
 #define SP_RECORD_OFF_CPU_H
 
@@ -23,6 +25,9 @@ void sp_off_cpu_thread(struct sp_thread *t);
  * not run. kind and id: as in sp_event(); SP_RAW_EXTRA: none of the frames begins or ends. now: ticks. Returns the
  * payload of the trace's record, 0: none. */
 uint64_t sp_off_cpu_count(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
+/* A wait of t, the calling thread, was recorded and took that many ticks, without waits inside it: as much of the gap
+ * that it is in was waiting, also if the thread lost its processor there. */
+void sp_off_cpu_waited(struct sp_thread *t, uint64_t ticks);
 /* The same, and writes the record. */
 void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
 /* After a pause, in ticks, before loc.last changes: what the clock counted during it belongs to no call. Counts

@@ -182,9 +182,9 @@ static int on_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const stru
 	const int r = real_wait(condition, mutex, until), error = errno;
 	/* the metric gil_wait and the row of waits count the same time */
 	const uint64_t waited = waits && sp_wait_end(&wait, r == 0) ? wait.took : sp_ticks_between(begin, sp_ticks());
-	if (recorded_self() == t) {       /* not paused or ended meanwhile */
-		if (!waits && !t->traced) /* sp_wait_end() did that */
-			sp_off_cpu_gap(t, begin + waited, SP_RAW_EXTRA, 0);
+	if (recorded_self() == t) { /* not paused or ended meanwhile */
+		if (!waits)         /* sp_wait_end() did that */
+			sp_off_cpu_waited(t, waited);
 		sp_extra_at(t, SP_RAW_X_GIL_WAIT, &waited, 1, begin + waited);
 		struct sp_raw_node *n = (struct sp_raw_node *)((const struct sp_raw_frame *)t->loc.top)->node;
 		sp_node_add(t, n, (unsigned)column, sp_waits_ns(waited, begin + waited));

@@ -28,6 +28,7 @@ struct sp_off_cpu {
 	struct sp_raw_thread_cpu *cpu; /* the first element of the first chunk */
 	struct sp_node_rows rows;
 	struct switches switches; /* when they were read last */
+	uint64_t waited;          /* ticks of the recorded waits since the clock was read */
 };
 
 static _Atomic uint64_t gap; /* ticks; 0: not measured */
@@ -87,8 +88,10 @@ static uint64_t count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, un
 	const int error = errno;
 	const uint64_t cpu = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID), ran = cpu - o->cpu->cpu;
 	const uint64_t wall = sp_waits_ns(now - o->cpu->ticks, now), gap_ns = sp_waits_ns(length, now);
+	const uint64_t waited_ns = sp_waits_ns(o->waited, now);
 	o->cpu->ticks = now;
 	o->cpu->cpu = cpu;
+	o->waited = 0;
 	uint64_t off = wall > ran ? wall - ran : 0;
 	if (off > gap_ns)
 		off = gap_ns;
@@ -103,18 +106,29 @@ static uint64_t count_gap(struct sp_thread *t, uint64_t now, uint64_t paused, un
 		/* a thread that did not give its processor up waited for nothing, however long others had it; if
 		 * neither changed, this system does not count them */
 		const bool known = given_up || after.given_up || after.lost;
-		const bool preempted = known && (!given_up || (given_up < lost && off <= (uint64_t)lost * SLICE_NS));
+		const uint64_t waited = waited_ns < off ? waited_ns : off, rest = off - waited;
+		/* recorded waits explain why it gave its processor up */
+		const bool lost_more = lost && (waited || given_up < lost) && rest <= (uint64_t)lost * SLICE_NS;
+		const bool preempted = known && (!given_up || lost_more);
 		o->switches = after;
 		struct sp_raw_off_cpu *row = sp_node_row(&o->rows, t, SP_RAW_OFF_CPU, sizeof *row, node, 0);
 		if (row) {
 			row->count++;
-			*(preempted ? &row->preempted : &row->waiting) += off;
+			row->waiting += preempted ? waited : off;
+			row->preempted += preempted ? rest : 0;
 		}
 		if (!paused) /* where in a gap with a pause it was is not known */
-			record = off << SP_RAW_OFF_CPU_SHIFT | (preempted ? SP_RAW_OFF_CPU_PREEMPTED : 0);
+			record =
+			    off << SP_RAW_OFF_CPU_SHIFT | (preempted && rest > waited ? SP_RAW_OFF_CPU_PREEMPTED : 0);
 	}
 	errno = error;
 	return record;
+}
+
+void sp_off_cpu_waited(struct sp_thread *t, uint64_t ticks)
+{
+	if (t->off_cpu && ticks > t->quiet) /* shorter ones count as running */
+		t->off_cpu->waited += ticks;
 }
 
 uint64_t sp_off_cpu_count(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id)
@@ -134,6 +148,7 @@ static void read_clock(struct sp_off_cpu *o)
 	o->cpu->ticks = sp_ticks();
 	o->cpu->cpu = sp_clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 	o->switches = read_switches();
+	o->waited = 0;
 }
 
 void sp_off_cpu_thread(struct sp_thread *t)

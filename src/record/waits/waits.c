@@ -258,17 +258,6 @@ static uint64_t pop(struct sp_waits *all, const struct sp_wait *w, uint64_t took
 	return took > inner ? took - inner : 0;
 }
 
-/* A wait begins or ends. In a trace that is an event, if the wait has a row. Otherwise a gap for the off-CPU time ends
- * here: a thread that both waited and was preempted in one long gap could not be judged. */
-static void mark(struct sp_thread *t, unsigned what, const struct sp_raw_wait *row, uint32_t second, uint64_t now)
-{
-	const uint64_t payload[2] = {row ? (uint64_t)row->object | (uint64_t)row->kind << 32 : 0, second};
-	if (SP_UNLIKELY(t->traced) && row)
-		sp_extra_at(t, what, payload, 2, now);
-	else
-		sp_off_cpu_gap(t, now, SP_RAW_EXTRA, 0);
-}
-
 SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uint64_t node, struct sp_raw_wait *row,
                                      struct sp_raw_object *object, unsigned flags)
 {
@@ -288,7 +277,10 @@ SP_WAITS_TOGETHER void sp_wait_begin(struct sp_wait *w, struct sp_thread *t, uin
 	}
 	if (object)
 		count_for(object, &object->contended, 1);
-	mark(t, SP_RAW_X_WAIT_BEGIN, row, row ? row->number : 0, w->begin);
+	if (SP_UNLIKELY(t->traced) && row) {
+		const uint64_t payload[2] = {(uint64_t)row->object | (uint64_t)row->kind << 32, row->number};
+		sp_extra_at(t, SP_RAW_X_WAIT_BEGIN, payload, 2, w->begin);
+	}
 }
 
 SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
@@ -311,7 +303,11 @@ SP_WAITS_TOGETHER bool sp_wait_end(struct sp_wait *w, bool got)
 		count_for(w->object, &w->object->waited, own);
 	if (!sp_recording || t->epoch != sp_epoch)
 		return true; /* paused meanwhile: no frame is open for it */
-	mark(t, SP_RAW_X_WAIT_END, row, got, end);
+	sp_off_cpu_waited(t, own);
+	if (SP_UNLIKELY(t->traced) && row) {
+		const uint64_t payload[2] = {(uint64_t)row->object | (uint64_t)row->kind << 32, got};
+		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, end);
+	}
 	struct sp_raw_node *n = (struct sp_raw_node *)w->node;
 	const size_t time = time_at, count = count_at;
 	if (n != t->root && time && count) {
@@ -342,8 +338,10 @@ void sp_wait_drop(struct sp_wait *w)
 		__atomic_store_n(&w->row->since, 0, __ATOMIC_RELAXED);
 	if (w->object)
 		count_for(w->object, &w->object->contended, UINT64_MAX); /* subtracts 1 */
-	if (sp_recording && t->epoch == sp_epoch)
-		mark(t, SP_RAW_X_WAIT_END, w->row, SP_RAW_WAIT_NONE, sp_ticks());
+	if (SP_UNLIKELY(t->traced) && w->row && sp_recording && t->epoch == sp_epoch) {
+		const uint64_t payload[2] = {(uint64_t)w->row->object | (uint64_t)w->row->kind << 32, SP_RAW_WAIT_NONE};
+		sp_extra_at(t, SP_RAW_X_WAIT_END, payload, 2, sp_ticks());
+	}
 }
 
 bool sp_wait_begin_gil(struct sp_wait *w, struct sp_thread *t)
