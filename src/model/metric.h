@@ -64,7 +64,9 @@ struct sp_off_cpu {
 struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
 /* The same from measured or estimated times, which may be longer than `excl`. */
 struct sp_off_cpu sp_off_cpu_within(double excl, double waiting, double preempted);
-/* The rest of it: the time in which the thread ran. */
+/* The rest of an exclusive time: that in which the thread ran, ns. */
+double sp_off_cpu_rest(double excl, struct sp_off_cpu off);
+/* The same from the values of the path. */
 double sp_running_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl);
 
 extern const char *const sp_metric_kind_names[SP_METRIC_KINDS]; /* "rusage", … */

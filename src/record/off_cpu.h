@@ -25,11 +25,11 @@ void sp_off_cpu_thread(struct sp_thread *t);
  * not run. kind and id: as in sp_event(); SP_RAW_EXTRA: none of the frames begins or ends. now: ticks. Returns the
  * payload of the trace's record, 0: none. */
 uint64_t sp_off_cpu_count(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
+/* The same, and writes the record. */
+void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
 /* A wait of t, the calling thread, was recorded and took that many ticks, without waits inside it: as much of the gap
  * that it is in was waiting, also if the thread lost its processor there. */
 void sp_off_cpu_waited(struct sp_thread *t, uint64_t ticks);
-/* The same, and writes the record. */
-void sp_off_cpu_gap(struct sp_thread *t, uint64_t now, unsigned kind, uint32_t id);
 /* After a pause, in ticks, before loc.last changes: what the clock counted during it belongs to no call. Counts
  * the rest of the gap around it, unless t itself paused and did that then. */
 void sp_off_cpu_resumed(struct sp_thread *t, uint64_t paused);

@@ -135,11 +135,14 @@ struct sp_off_cpu sp_off_cpu_of(const struct sp_off_cpu_columns *c, const uint64
 	return sp_off_cpu_within(excl, waiting, value_of(metrics, c->preempted));
 }
 
+double sp_off_cpu_rest(double excl, struct sp_off_cpu off)
+{
+	return fmax(0, excl - off.waiting - off.preempted);
+}
+
 double sp_running_of(const struct sp_off_cpu_columns *c, const uint64_t *metrics, double excl)
 {
-	const struct sp_off_cpu off = sp_off_cpu_of(c, metrics, excl);
-
-	return fmax(0, excl - off.waiting - off.preempted);
+	return sp_off_cpu_rest(excl, sp_off_cpu_of(c, metrics, excl));
 }
 
 struct adding {

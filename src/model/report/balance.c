@@ -207,7 +207,7 @@ double sp_balance_running(const struct sp_model *m, uint32_t path, double excl, 
 {
 	if (m->regions[m->paths[path].region].kind == SP_REGION_MPI)
 		return excl;
-	return fmax(0, excl - off.waiting - off.preempted);
+	return sp_off_cpu_rest(excl, off);
 }
 
 double sp_balance_running_in(const struct sp_model *m, const struct sp_off_cpu_columns *columns, size_t row)

@@ -5,6 +5,7 @@
 #include "model/model.h"
 #include "model/path.h"
 #include "model/region.h"
+#include "model/report/walk.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -164,23 +165,6 @@ int sp_report_imports(const struct sp_view *v, struct sp_import **imports, size_
 	return rc ? sp_model_no_memory(e) : 0;
 }
 
-static int own_values(struct sp_view *v)
-{
-	const size_t n = v->m->n_paths;
-
-	if (v->owned)
-		return 0;
-	v->owned = malloc(n * sizeof *v->owned);
-	v->owned_each = malloc(n * sizeof *v->owned_each);
-	if (!v->owned || !v->owned_each)
-		return -1;
-	memcpy(v->owned, v->values, n * sizeof *v->owned);
-	memcpy(v->owned_each, v->each, n * sizeof *v->owned_each);
-	v->values = v->owned;
-	v->each = v->owned_each;
-	return 0;
-}
-
 /* Sets within[path] for paths in imports: from a function of the import system down to modules of the program. */
 static void mark_imports(const struct finding *f, bool *within)
 {
@@ -200,7 +184,7 @@ int sp_view_without_imports(struct sp_view *v, struct sp_err *e)
 	bool *within = calloc(n + 1, sizeof *within);
 	double *kept = calloc(n + 1, sizeof *kept); /* for each path: the inclusive times that its callees keep, */
 	double *removed = calloc(n + 1, sizeof *removed); /* and what they lose */
-	const int rc = find(&f, v, NULL) || !within || !kept || !removed || own_values(v) ? -1 : 0;
+	const int rc = find(&f, v, NULL) || !within || !kept || !removed || sp_view_own_values(v) ? -1 : 0;
 
 	if (rc == 0)
 		mark_imports(&f, within);

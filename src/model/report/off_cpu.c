@@ -2,7 +2,6 @@
 /* The part of a path's time in which the thread was off the processor. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/builder/problem.h"
 #include "model/model.h"
@@ -40,7 +39,7 @@ int sp_view_split(const struct sp_view *v, struct sp_path_split **splits, struct
 		struct sp_path_split *to = &(*splits)[i];
 		const struct sp_off_cpu off = sp_view_off_cpu(v, (uint32_t)i);
 
-		to->excl = (struct sp_split){fmax(0, v->values[i].excl - off.waiting - off.preempted), off.waiting};
+		to->excl = (struct sp_split){sp_off_cpu_rest(v->values[i].excl, off), off.waiting};
 		sp_split_add(&to->incl, to->excl);
 		if (i)
 			sp_split_add(&(*splits)[v->m->paths[i].parent].incl, to->incl);
@@ -50,7 +49,7 @@ int sp_view_split(const struct sp_view *v, struct sp_path_split **splits, struct
 
 double sp_numbers_running(const struct sp_numbers *n)
 {
-	return fmax(0, n->v.excl - n->off.waiting - n->off.preempted);
+	return sp_off_cpu_rest(n->v.excl, n->off);
 }
 
 int sp_view_leave_out_preempted(struct sp_view *v, double *preempted, struct sp_err *e)
@@ -61,11 +60,7 @@ int sp_view_leave_out_preempted(struct sp_view *v, double *preempted, struct sp_
 	if (!v->off.preempted)
 		return 0;
 	double *below = calloc(n + 1, sizeof(*below));
-	if (below && !v->owned && (v->owned = malloc(n * sizeof(*v->owned)))) {
-		memcpy(v->owned, v->values, n * sizeof(*v->owned));
-		v->values = v->owned;
-	}
-	if (!below || !v->owned) {
+	if (!below || sp_view_own_values(v)) {
 		free(below);
 		return sp_model_no_memory(e);
 	}

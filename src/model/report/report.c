@@ -120,6 +120,23 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 	return 0;
 }
 
+int sp_view_own_values(struct sp_view *v)
+{
+	const size_t n = v->m->n_paths;
+
+	if (v->owned)
+		return 0;
+	v->owned = malloc(n * sizeof *v->owned);
+	v->owned_each = malloc(n * sizeof *v->owned_each);
+	if (!v->owned || !v->owned_each)
+		return -1;
+	memcpy(v->owned, v->values, n * sizeof *v->owned);
+	memcpy(v->owned_each, v->each, n * sizeof *v->owned_each);
+	v->values = v->owned;
+	v->each = v->owned_each;
+	return 0;
+}
+
 void sp_view_close(struct sp_view *v)
 {
 	free(v->owned);

@@ -22,6 +22,8 @@ bool sp_region_matches(const struct sp_region *r, const char *match);
 
 /* Adds all fields except incl, which each caller sums in a different way. */
 void sp_numbers_add(struct sp_numbers *to, const struct sp_value *v, double each);
+/* report.c: gives a view its own copy of the values and of each. Returns 0, or -1: no memory. */
+int sp_view_own_values(struct sp_view *v);
 /* off_cpu.c */
 void sp_off_cpu_add(struct sp_off_cpu *to, struct sp_off_cpu more);
 

@@ -73,7 +73,7 @@ static void off_cpu_in_range(const struct sp_selected *s, struct sp_counted *sum
 
 	for (path = m->n_paths; path-- > 1;) {
 		const struct sp_off_cpu off = s->off[path];
-		const double running = fmax(0, s->values[path].excl - off.waiting - off.preempted);
+		const double running = sp_off_cpu_rest(s->values[path].excl, off);
 		const struct {
 			size_t column;
 			double value;

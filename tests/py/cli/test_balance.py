@@ -62,6 +62,10 @@ def test_balance_over_processes(spartito, made):
     work = rows["__main__:work"]
     assert work["units"] == 3
     parts = json.loads(run(spartito, "report", "--processes", "--json", "--limit", "0", made / "program").stdout)["parts"]
+    # the tables of single processes contain no other process
+    words = "3 processes were forked: the total time of a function that was open then contains theirs"
+    assert words in run(spartito, "report", made / "program").stdout
+    assert "were forked" not in run(spartito, "report", "--processes", made / "program").stdout
     times = {part["process"]: sum(row["incl"] for row in part["rows"] if row["name"] == "__main__:work") for part in parts}
     assert [part["running"] for part in parts] == sorted((part["running"] for part in parts), reverse=True)
     assert all(time >= 0.05 * n for n, time in enumerate(sorted(times.values())))

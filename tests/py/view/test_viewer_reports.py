@@ -154,7 +154,7 @@ def test_imports_are_those_of_the_report(recorded):
     found = answer(recorded, "imports")
     report = reported(recorded, "imports", "--limit", "0")
     keys = found["modules"][0].keys()
-    assert {"module", "incl", "running_incl", "waiting_incl", "excl", "loading"} <= keys
+    assert keys == {"module", "file", "own", "importer", "incl", "running_incl", "waiting_incl", "excl", "loading"}
     assert found["modules"][1:] == [{key: row[key] for key in keys} for row in report["rows"]]
     assert found["modules"][0]["incl"] == report["imports"]["incl"] and found["busy"] == report["imports"]["busy"]
 
