@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@
 
 /* The first segment is enough for a short program or a cell of a notebook: its pages are the largest part of the cost
  * of a start. Sizes are in bytes. */
-enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20, HUGE_PAGE = 2 << 20 };
+enum { FIRST_SEGMENT = 64 << 10, LAST_SEGMENT = 4 << 20 };
 
 size_t sp_buffer_page;
 
@@ -55,34 +56,27 @@ static int size_allowed(uint64_t size)
 	return getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY || size <= r.rlim_cur ? 0 : -EFBIG;
 }
 
-/* Reserves space where fallocate is refused: writes zeros, which new bytes of the file contain anyway. */
+/* Reserves space and makes the pages exist: writes zeros, which new bytes of the file contain anyway. In the page cache
+ * of a file system with large folios a write of PIECE bytes makes one folio, for a fraction of the cost of a fault for
+ * each of its pages. Folios of 2 MB cost a virtual machine several times as much: it asks its host for the memory. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
+	enum { PIECE = 256 << 10, PARTS = PIECE / SP_RAW_PAGE };
 	static const char zeros[SP_RAW_PAGE];
-	while (bytes) {
-		const size_t n = bytes < sizeof zeros ? bytes : sizeof zeros;
-		const ssize_t written = pwrite(fd, zeros, n, (off_t)offset);
-		if (written <= 0 && !(written < 0 && errno == EINTR))
+	struct iovec parts[PARTS];
+	for (int i = 0; i < PARTS; i++)
+		parts[i] = (struct iovec){(void *)zeros, sizeof zeros};
+	for (const uint64_t end = offset + bytes; offset < end;) {
+		const uint64_t aligned = offset - offset % PIECE + PIECE, stop = aligned < end ? aligned : end;
+		const uint64_t whole = (stop - offset) / SP_RAW_PAGE;
+		/* an interrupted write may end within a page */
+		const ssize_t written = whole ? pwritev(fd, parts, (int)whole, (off_t)offset)
+		                              : pwrite(fd, zeros, stop - offset, (off_t)offset);
+		if (written == 0 || (written < 0 && errno != EINTR))
 			return written ? -errno : -ENOSPC;
-		if (written > 0) {
-			offset += (uint64_t)written;
-			bytes -= (uint64_t)written;
-		}
+		offset += written > 0 ? (uint64_t)written : 0;
 	}
 	return 0;
-}
-
-/* Repeats the call after EINTR: a timer's signal may interrupt it any number of times. Some containers and file
- * systems refuse the call with other errors; only the errors listed here mean that the file cannot grow. */
-static int fallocate_all(int fd, uint64_t offset, uint64_t bytes)
-{
-	int r;
-	do
-		r = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
-	while (r == EINTR);
-	if (r && r != ENOSPC && r != EDQUOT && r != EFBIG && r != EIO)
-		return write_zeros(fd, offset, bytes);
-	return -r;
 }
 
 /* Maps the bytes [offset, offset + bytes) of the file without a descriptor: duplicates the header's mapping (mremap
@@ -117,19 +111,15 @@ static char *map_piece(uint64_t offset, uint64_t bytes, int *fd)
 	return sp_buffer_map(*fd, offset, bytes);
 }
 
-/* Makes the pages exist: in one system call if the kernel supports it, otherwise by reserving the blocks. On file
- * systems with large folios 2 MB pages cost a quarter of 4 KB pages. */
+/* Reserves the space of a new part of the file, and maps its pages now, so that events cause no page faults. */
 static int reserve(char *p, uint64_t offset, uint64_t bytes, int fd)
 {
-	char *pages = p - in_page(offset);
-	const uint64_t all = in_page(offset) + bytes;
-	if (bytes >= HUGE_PAGE)
-		madvise(pages, all, MADV_HUGEPAGE); /* a hint: the kernel ignores it if it cannot use huge pages */
-	if (!madvise(pages, all, MADV_POPULATE_WRITE))
-		return 0;
+	const int r = fd < 0 ? 0 : write_zeros(fd, offset, bytes);
+	if (r || !madvise(p - in_page(offset), in_page(offset) + bytes, MADV_POPULATE_WRITE))
+		return r;
 	if (errno == ENOMEM || errno == EFAULT) /* EFAULT: a store would raise SIGBUS */
 		return errno == ENOMEM ? -ENOMEM : -ENOSPC;
-	return fd < 0 ? -EMFILE : fallocate_all(fd, offset, bytes);
+	return fd < 0 ? -EMFILE : 0; /* the kernel does not support it */
 }
 
 static int grow_file(uint64_t bytes, struct sp_segment *out)
@@ -183,7 +173,7 @@ static void segment_release(int i)
 
 static int segment_add(int stream, uint64_t bytes)
 {
-	/* a segment ends at a multiple of its nominal size, so that large segments begin at a huge page */
+	/* a segment ends at a multiple of its nominal size, so that large segments begin at a large folio */
 	const uint64_t nominal = sp_process.next_segment[stream], beyond = sp_process.size % nominal;
 	uint64_t want = beyond <= nominal / 2 ? nominal - beyond : 2 * nominal - beyond;
 	if (want < bytes)
@@ -330,7 +320,7 @@ static int header_map(void)
 	int fd = open(sp_process.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return -errno;
-	int r = fallocate_all(fd, 0, SP_RAW_PAGE);
+	int r = write_zeros(fd, 0, SP_RAW_PAGE);
 	if (!r) {
 		void *p = mmap(NULL, SP_RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (p == MAP_FAILED)
