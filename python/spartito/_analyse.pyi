@@ -137,7 +137,15 @@ class Model:
         measured), pid, command, begin, end, status, signal (as the parent learned of them), forked, exec)."""
 
     def flat(
-        self, *, sort: str = "excl", limit: int = 0, match: str = "", location: int = -1, process: int = -1, imports: bool = True
+        self,
+        *,
+        sort: str = "excl",
+        limit: int = 0,
+        match: str = "",
+        location: int = -1,
+        process: int = -1,
+        imports: bool = True,
+        locations: Sequence[int] | None = None,
     ) -> list[dict[str, Any]]:
         """One row for each region: dict(name, module, qualname, file, line, kind, category, visits, resumed, incl, excl, running,
         waiting, mean, min, max, std, index). Times are in s.
@@ -149,7 +157,9 @@ class Model:
         incl counts the time of recursive calls once. kind is 'python', 'c', 'user', 'native', 'io', 'mpi', 'off', 'collapsed' or
         'root'. category is whose code it is: 'own', 'libraries', 'standard' (the standard library and built-in functions) or 'other'
         (not known). If metrics were recorded, also metrics {name: dict(incl, excl)}. imports False: visits,
-        incl and excl are without import statements, except for modules of the program itself."""
+        incl and excl are without import statements, except for modules of the program itself.
+
+        The numbers are those of one location, of one process (-1: of all), or of several locations (their indices)."""
 
     def own(self, *, location: int = -1, process: int = -1, imports: bool = True) -> dict[str, Any]:
         """The program's own functions, with the functions of others that they led to. dict(rows, packages, start_end).
@@ -169,7 +179,7 @@ class Model:
         waiting_incl, running, waiting (of excl), loading_running, loading_waiting. The first row is the program,
         and its incl the time of all imports. An importer has a smaller index than the modules that it imports."""
 
-    def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1) -> list[dict[str, Any]]:
+    def tree(self, *, sort: str = "incl", depth: int = 0, threshold: float = 0.0, limit: int = 0, location: int = -1, process: int = -1, locations: Sequence[int] | None = None) -> list[dict[str, Any]]:
         """The call tree, a caller before its callees: the columns of flat() and dict(depth, path, parent, parameters,
         running_incl, waiting_incl, hidden, hidden_time, hidden_running, hidden_waiting).
 
@@ -305,7 +315,7 @@ class Model:
 
         dict(length (s), jumps (number of changes from one location to another), locations (s on the path, for each location),
         pieces [(location, begin, end)] (s since the begin of the experiment, in order, without gaps), regions, paths [dict(path,
-        time)], stacks {path: [names of regions]}, found (as of waits())). regions: dict(name, file, line, kind, time (s on the
+        time, waiting)], stacks {path: [names of regions]}, found (as of waits())). regions: dict(name, file, line, kind, time (s on the
         path), waiting (s of it in which the thread waited; 0: as in traces without off-CPU time), at_least, at_most (s by which the
         run becomes shorter if the region takes `share` less time on the path))."""
 

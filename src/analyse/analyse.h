@@ -102,6 +102,10 @@ int sp_put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path);
 /* Appends a new reference and takes it over. Returns 0, or -1 with an exception set, also if item is NULL. */
 int sp_append(PyObject *list, PyObject *item);
 
+/* Reads indices of processes or locations: a flag for each of n, to be freed with free(). Returns NULL with an
+ * exception, or without one if `units` is None. */
+bool *sp_read_chosen(PyObject *units, size_t n);
+
 /* Progress of an operation without the GIL. progress: borrowed; None or NULL: no callback. The thread releases the GIL
  * in sp_watch_begin() and acquires it again in sp_watch_end(). */
 struct sp_watch {

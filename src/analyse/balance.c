@@ -191,33 +191,6 @@ static int word(const char *what, const char *given, const char *const *words)
 	return -1;
 }
 
-/* Reads the indices of the compared processes or locations: a flag for each of n, to be freed with free(). Returns NULL
- * with an exception, or without one if `units` is None. */
-static bool *read_chosen(PyObject *units, size_t n)
-{
-	PyObject *items = units == Py_None ? NULL : PySequence_Fast(units, "units is not a sequence");
-	bool *chosen = items ? calloc(n + 1, sizeof(*chosen)) : NULL;
-	Py_ssize_t i;
-
-	if (items && !chosen)
-		PyErr_NoMemory();
-	for (i = 0; chosen && i < PySequence_Fast_GET_SIZE(items); i++) {
-		const size_t unit = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(items, i));
-
-		if (!PyErr_Occurred() && unit >= n)
-			PyErr_Format(PyExc_ValueError, "there is no unit %zu; the last is %zd", unit,
-			             (Py_ssize_t)n - 1);
-		if (PyErr_Occurred()) {
-			free(chosen);
-			chosen = NULL;
-			break;
-		}
-		chosen[unit] = true;
-	}
-	Py_XDECREF(items);
-	return chosen;
-}
-
 PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = {"by", "time", "over", "limit", "match", "units", NULL};
@@ -253,7 +226,7 @@ PyObject *sp_model_balance(PyObject *o, PyObject *args, PyObject *kwargs)
 	if (sp_model_enter(self))
 		return NULL;
 	compared = sp_balance_over_of(q.m, (enum sp_balance_over)which);
-	chosen = read_chosen(units, compared == SP_OVER_THREADS ? q.m->n_locations : q.m->n_processes);
+	chosen = sp_read_chosen(units, compared == SP_OVER_THREADS ? q.m->n_locations : q.m->n_processes);
 	if (PyErr_Occurred()) {
 		sp_model_leave(self);
 		return NULL;

@@ -2,6 +2,7 @@
 /* The extension module `spartito._analyse`: its functions, its state, and what the other files of this folder share. */
 #include "analyse/analyse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -74,6 +75,31 @@ int sp_append(PyObject *list, PyObject *item)
 
 	Py_XDECREF(item);
 	return rc;
+}
+
+bool *sp_read_chosen(PyObject *units, size_t n)
+{
+	PyObject *items = units == Py_None ? NULL : PySequence_Fast(units, "units are not a sequence");
+	bool *chosen = items ? calloc(n + 1, sizeof(*chosen)) : NULL;
+	Py_ssize_t i;
+
+	if (items && !chosen)
+		PyErr_NoMemory();
+	for (i = 0; chosen && i < PySequence_Fast_GET_SIZE(items); i++) {
+		const size_t unit = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(items, i));
+
+		if (!PyErr_Occurred() && unit >= n)
+			PyErr_Format(PyExc_ValueError, "there is no unit %zu; the last is %zd", unit,
+			             (Py_ssize_t)n - 1);
+		if (PyErr_Occurred()) {
+			free(chosen);
+			chosen = NULL;
+			break;
+		}
+		chosen[unit] = true;
+	}
+	Py_XDECREF(items);
+	return chosen;
 }
 
 int sp_put_stack(PyObject *stacks, const struct sp_model *m, uint32_t path)

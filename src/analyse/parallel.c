@@ -280,9 +280,9 @@ static PyObject *critical_paths(const struct sp_model *m, const struct sp_critic
 	uint32_t i;
 
 	for (i = 0; list && i < m->n_paths; i++)
-		if (c->paths[i] > 0 &&
-		    (sp_put_stack(stacks, m, i) ||
-		     sp_append(list, Py_BuildValue("{sI sd}", "path", (unsigned)i, "time", c->paths[i] * S))))
+		if (c->paths[i] > 0 && (sp_put_stack(stacks, m, i) ||
+		                        sp_append(list, Py_BuildValue("{sI sd sd}", "path", (unsigned)i, "time",
+		                                                      c->paths[i] * S, "waiting", c->waiting[i] * S))))
 			Py_CLEAR(list);
 	return list;
 }

@@ -13,12 +13,14 @@
 
 static const double S = 1e-9;
 
-/* The arguments of all three methods. */
+/* The arguments of the methods. */
 struct query {
 	const char *sort;
 	enum sp_sort by;
 	long location, process;
 	Py_ssize_t limit;
+	PyObject *locations; /* borrowed; indices; None or NULL: given by location and process */
+	bool *chosen;        /* owned; a flag for each of these locations */
 };
 
 static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
@@ -36,13 +38,31 @@ static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
 	else if (q->process < -1 || q->process >= (long)m->n_processes)
 		PyErr_Format(st->error, "there is no process %ld; the last is %ld", q->process,
 		             (long)m->n_processes - 1);
-	else
+	else if (q->locations)
+		q->chosen = sp_read_chosen(q->locations, m->n_locations);
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Checks the arguments and waits for the model. Returns 0, or -1 with an exception set; call finish() after success. */
+static int begin(struct sp_model_object *self, struct sp_state *st, struct query *q)
+{
+	if (check(st, self->model, q) == 0 && sp_model_enter(self) == 0)
 		return 0;
+	free(q->chosen);
 	return -1;
+}
+
+static void finish(struct sp_model_object *self, struct query *q, struct sp_view *view)
+{
+	sp_model_leave(self);
+	sp_view_close(view);
+	free(q->chosen);
 }
 
 static int open_view(struct sp_view *v, const struct sp_model *m, const struct query *q, struct sp_err *e)
 {
+	if (q->chosen)
+		return sp_view_open_some(v, m, q->chosen, e);
 	return sp_view_open(v, m, q->process < 0 ? SP_NONE : (uint32_t)q->process,
 	                    q->location < 0 ? SP_NONE : (uint32_t)q->location, e);
 }
@@ -104,7 +124,7 @@ static PyObject *flat_list(struct sp_state *st, const struct sp_model *m, const 
 
 PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"sort", "limit", "match", "location", "process", "imports", NULL};
+	static char *names[] = {"sort", "limit", "match", "location", "process", "imports", "locations", NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
 	struct query q = {.sort = "excl", .location = -1, .process = -1};
@@ -117,17 +137,16 @@ PyObject *sp_model_flat(PyObject *o, PyObject *args, PyObject *kwargs)
 	size_t n = 0;
 	int rc, imports = 1;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsllp:flat", names, &q.sort, &q.limit, &match,
-	                                        &q.location, &q.process, &imports))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$snsllpO:flat", names, &q.sort, &q.limit, &match,
+	                                        &q.location, &q.process, &imports, &q.locations))
 		return NULL;
-	if (check(st, self->model, &q) || sp_model_enter(self))
+	if (begin(self, st, &q))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS rc =
 	    open_view(&view, self->model, &q, &e) || (!imports && sp_view_without_imports(&view, &e)) ||
 	    sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) || sp_metric_regions(&view, &sums, &e);
 	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : flat_list(st, self->model, rows, n, sums);
-	sp_model_leave(self);
-	sp_view_close(&view);
+	finish(self, &q, &view);
 	free(rows);
 	free(sums);
 	return list;
@@ -174,7 +193,7 @@ static PyObject *tree_list(struct sp_state *st, const struct sp_view *v, const s
 
 PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"sort", "depth", "threshold", "limit", "location", "process", NULL};
+	static char *names[] = {"sort", "depth", "threshold", "limit", "location", "process", "locations", NULL};
 	struct sp_model_object *self = (struct sp_model_object *)o;
 	struct sp_state *st = sp_state_of(o);
 	struct query q = {.sort = "incl", .location = -1, .process = -1};
@@ -187,14 +206,14 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	int depth = 0, rc;
 	size_t n = 0;
 
-	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sidnll:tree", names, &q.sort, &depth,
-	                                        &options.threshold, &q.limit, &q.location, &q.process))
+	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$sidnllO:tree", names, &q.sort, &depth,
+	                                        &options.threshold, &q.limit, &q.location, &q.process, &q.locations))
 		return NULL;
 	if (depth < 0 || !(options.threshold >= 0)) {
 		PyErr_SetString(PyExc_ValueError, "depth and threshold cannot be negative");
 		return NULL;
 	}
-	if (check(st, self->model, &q) || sp_model_enter(self))
+	if (begin(self, st, &q))
 		return NULL;
 	options.sort = q.by;
 	options.depth = (uint32_t)depth;
@@ -202,8 +221,7 @@ PyObject *sp_model_tree(PyObject *o, PyObject *args, PyObject *kwargs)
 	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
 	                            sp_report_tree(&view, &options, &rows, &n, &e) || sp_metric_paths(&view, &sums, &e);
 	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : tree_list(st, &view, rows, n, sums);
-	sp_model_leave(self);
-	sp_view_close(&view);
+	finish(self, &q, &view);
 	free(rows);
 	free(sums);
 	return list;
@@ -264,14 +282,13 @@ PyObject *sp_model_callers(PyObject *o, PyObject *args, PyObject *kwargs)
 
 	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "s|$n:callers", names, &match, &q.limit))
 		return NULL;
-	if (check(st, self->model, &q) || sp_model_enter(self))
+	if (begin(self, st, &q))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
 	                            sp_report_flat(&view, q.by, (size_t)q.limit, match, &rows, &n, &e) ||
 	                            sp_report_edges(&view, match, &edges, &n_edges, &e);
 	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : callers_list(st, self->model, rows, n, edges, n_edges);
-	sp_model_leave(self);
-	sp_view_close(&view);
+	finish(self, &q, &view);
 	free(rows);
 	free(edges);
 	return list;
@@ -305,15 +322,14 @@ PyObject *sp_model_imports(PyObject *o, PyObject *args, PyObject *kwargs)
 
 	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$ll:imports", names, &q.location, &q.process))
 		return NULL;
-	if (check(st, self->model, &q) || sp_model_enter(self))
+	if (begin(self, st, &q))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) || sp_report_imports(&view, &imports, &n, &e);
 	Py_END_ALLOW_THREADS list = rc ? sp_raise(st, &e) : PyList_New(0);
 	for (size_t i = 0; list && i < n; i++)
 		if (sp_append(list, import_row(self->model, &imports[i])))
 			Py_CLEAR(list);
-	sp_model_leave(self);
-	sp_view_close(&view);
+	finish(self, &q, &view);
 	free(imports);
 	return list;
 }
@@ -363,15 +379,14 @@ PyObject *sp_model_own_report(PyObject *o, PyObject *args, PyObject *kwargs)
 
 	if (!st || !PyArg_ParseTupleAndKeywords(args, kwargs, "|$llp:own", names, &q.location, &q.process, &imports))
 		return NULL;
-	if (check(st, self->model, &q) || sp_model_enter(self))
+	if (begin(self, st, &q))
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS rc = open_view(&view, self->model, &q, &e) ||
 	                            (!imports && sp_view_without_imports(&view, &e)) ||
 	                            sp_report_own(&view, q.process < 0 ? SP_NONE : (uint32_t)q.process,
 	                                          q.location < 0 ? SP_NONE : (uint32_t)q.location, &report, &e);
 	Py_END_ALLOW_THREADS result = rc ? sp_raise(st, &e) : own_dict(self->model, &report);
-	sp_model_leave(self);
-	sp_view_close(&view);
+	finish(self, &q, &view);
 	sp_own_free(&report);
 	return result;
 }

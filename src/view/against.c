@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/against.h"
+#include "model/compare/table.h"
 #include "model/model.h"
 #include "model/path.h"
 #include "model/process.h"
@@ -83,6 +84,7 @@ int sp_against_open(struct sp_against **out, const struct sp_model *m, const str
 		sp_against_close(a);
 		return -1;
 	}
+	a->without_preempted = sp_compare_without_preempted(&a->compare);
 	if (make_tree(a, m) || make_parameters(a, m)) {
 		sp_against_close(a);
 		return sp_fail(e, ENOMEM, "not enough memory");

@@ -11,6 +11,7 @@
 struct sp_against {
 	struct sp_compare compare;
 	const struct sp_model *base; /* borrowed */
+	bool without_preempted;      /* no time of the comparison contains preemption: both know it */
 	/* The experiment's regions and paths, followed by those that only the base has. It contains nothing except
 	 * regions, paths and values of parameters. */
 	struct sp_model all;

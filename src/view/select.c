@@ -45,6 +45,8 @@ static int select_base(struct sp_selected *s, const struct sp_viewed *v, const s
 	if (!s->base)
 		return sp_fail(e, ENOMEM, "not enough memory");
 	rc = sp_view_open(&view, v->against->base, process, location, e);
+	if (rc == 0 && v->against->without_preempted)
+		rc = sp_view_leave_out_preempted(&view, &s->base_preempted, e);
 	if (rc == 0)
 		sp_compare_paths(&v->against->compare, 1, view.values, s->base);
 	sp_view_close(&view);
@@ -114,7 +116,8 @@ static int find_off_cpu(struct sp_selected *s)
 static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
 {
-	if (sp_view_open(&s->view, v->m, q->process, q->location, e))
+	if (sp_view_open(&s->view, v->m, q->process, q->location, e) ||
+	    (v->against && v->against->without_preempted && sp_view_leave_out_preempted(&s->view, &s->preempted, e)))
 		return -1;
 	s->values = s->view.values;
 	s->each = s->view.each;
@@ -154,6 +157,10 @@ void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out)
 {
 	sp_meta_real(out, "total", s->values[0].incl * S);
 	sp_meta_bool(out, "clipped", s->clipped);
+	if (s->preempted > 0 || s->base_preempted > 0) {
+		sp_meta_real(out, "preempted", s->preempted * S);
+		sp_meta_real(out, "base_preempted", s->base_preempted * S);
+	}
 	if (s->base)
 		sp_meta_real(out, "base_total", s->base[0].incl * S);
 	else if (s->compared)

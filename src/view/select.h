@@ -20,9 +20,10 @@ struct sp_selected {
 	struct sp_value *owned_values; /* owned; NULL: values are those of the view */
 	double *owned_each;            /* owned; NULL: each is that of the view */
 	struct sp_off_cpu
-	    *off;      /* owned; for each path of own, of its exclusive time; NULL: not known for the selection */
-	bool compared; /* there is a base, even without values */
-	bool clipped;  /* limited to a range of time */
+	    *off; /* owned; for each path of own, of its exclusive time; NULL: not known for the selection */
+	double preempted, base_preempted; /* ns that were left out of the times, if they are compared */
+	bool compared;                    /* there is a base, even without values */
+	bool clipped;                     /* limited to a range of time */
 	/* owned; for each path of own, whether a metric was counted there; NULL: no metric was counted */
 	bool *counted;
 	bool resumed, labels; /* some paths have resumptions; some have values of parameters */

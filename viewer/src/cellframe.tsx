@@ -5,9 +5,10 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 import { Compared } from "./parts/against";
 import { Chips } from "./parts/chips";
+import { Findings } from "./parts/findings";
 import { useCutTexts } from "./parts/cut";
 import type { Facts, Has } from "./data/facts";
-import { KnownFacts, Provide, useFirstFacts, useQuery, useSelection } from "./state/hooks";
+import { KnownFacts, Provide, useFirstFacts, useQuery, useRegions, useSelection } from "./state/hooks";
 import { Waiting } from "./parts/Empty";
 import { Search } from "./parts/searchbox";
 import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
@@ -58,13 +59,26 @@ function Frame({ more }: { more: readonly Asked[] }) {
   );
 }
 
-/** Title, summary and remarks of the cell. */
+/** A button with the number of sentences that it shows and hides. */
+function Count({ name, count, open, flip }: { name: string; count: number; open: boolean; flip: () => void }) {
+  return (
+    <button class={name === "remark" ? "warning" : "quiet"} aria-expanded={open} onClick={flip}>
+      {count === 1 ? `1 ${name}` : `${count} ${name}s`}
+    </button>
+  );
+}
+
+/** Title, summary, findings and remarks of the cell. */
 function Head({ facts }: { facts: Facts | undefined }) {
-  const [open, show] = useState(false);
+  const [open, show] = useState<"findings" | "remarks">();
   const compared = useQuery(facts?.has.compare ? "compare" : undefined, {}).data?.meta;
+  const findings = useQuery(facts && !facts.has.compare ? "findings" : undefined, {});
+  const regions = useRegions().data;
   if (!facts) return null;
   const sentences = compared ? [...compared.sentences, ...compared.costs] : facts.sentences;
   const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
+  const found = findings.data?.meta.findings.length ?? 0; // the document only has them if there are any
+  const flip = (what: "findings" | "remarks") => () => show(open === what ? undefined : what);
   return (
     <>
       <header>
@@ -72,13 +86,15 @@ function Head({ facts }: { facts: Facts | undefined }) {
           <h1>{facts.title}</h1>
           <span class="lead">{lead(facts)}</span>
         </div>
-        {remarks.length > 0 && (
-          <button class="warning" aria-expanded={open} onClick={() => show(!open)}>
-            {remarks.length === 1 ? "1 remark" : `${remarks.length} remarks`}
-          </button>
-        )}
+        {found > 0 && <Count name="finding" count={found} open={open === "findings"} flip={flip("findings")} />}
+        {remarks.length > 0 && <Count name="remark" count={remarks.length} open={open === "remarks"} flip={flip("remarks")} />}
       </header>
-      {open && (
+      {open === "findings" && (
+        <section class="notes findings">
+          <Findings answer={findings} regions={regions} />
+        </section>
+      )}
+      {open === "remarks" && (
         <ul class="notes">
           {remarks.map((remark) => (
             <li>{remark}</li>

@@ -74,7 +74,7 @@ RUN = Command(
             Option(
                 "--own",
                 "also count files below PATH as the program's own code, which is below the working directory and the script's, without "
-                "environments; for --only-mine and reports",
+                "environments, and !PATH as code of others; for --only-mine and reports",
                 "PATH",
                 kind="list",
             ),

@@ -7,10 +7,11 @@ from spartito.options.kinds import Topic
 
 ALL = "json limit"  # options of nearly every report
 PARTS = "threads processes process rank"
+ROLES = f"{PARTS} roles"
 
 REPORTS = (
-    Topic("flat", "the functions with the most time (the default)", f"{ALL} {PARTS} compensate match own sort"),
-    Topic("tree", "the call tree, callers above what they call", f"{ALL} {PARTS} compensate depth match sort threshold"),
+    Topic("flat", "the functions with the most time (the default)", f"{ALL} {ROLES} compensate match own sort"),
+    Topic("tree", "the call tree, callers above what they call", f"{ALL} {ROLES} compensate depth match sort threshold"),
     Topic("callers", "who calls the functions of --match, and whom they call", f"{ALL} compensate match"),
     Topic("findings", "at most seven things that cost most, with evidence and what to try", f"{ALL} compensate"),
     Topic("own", "the program's own functions, each with the libraries that it calls", f"{ALL} compensate own process rank"),

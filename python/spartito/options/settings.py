@@ -172,14 +172,17 @@ def _patterns(text: str) -> str:
 
 
 def paths(text: str) -> str:
-    """Absolute paths, one a line. ValueError: a file or directory does not exist."""
-    found = []
+    """Absolute paths, one a line, with a ! before those that have one. ValueError: a file or directory does not exist, or is given
+    with and without a !."""
+    found: dict[str, str] = {}
     for item in _items(text):
-        path = os.path.abspath(item)
+        sign = "!" if item.startswith("!") else ""
+        path = os.path.abspath(item[len(sign) :])
         if not os.path.exists(path):
-            raise ValueError(f"{item!r}: no such file or directory")
-        found.append(path)
-    return "\n".join(dict.fromkeys(found))
+            raise ValueError(f"{item[len(sign) :]!r}: no such file or directory")
+        if found.setdefault(path, sign) != sign:
+            raise ValueError(f"{item!r} is given with and without a !")
+    return "\n".join(sign + path for path, sign in found.items())
 
 
 def _hook(text: str) -> str:

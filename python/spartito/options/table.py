@@ -46,7 +46,7 @@ REPORT = Command(
             Option("--threshold", "hide call paths below PERCENT of the running time (default 1)", "PERCENT", kind="number"),
             Option(
                 "--own",
-                "also count files below PATH as the program's own code, instead of those that `run --own` named",
+                "also count files below PATH as the program's own code, and !PATH as code of others, instead of what `run --own` named",
                 "PATH",
                 kind="list",
             ),
@@ -55,6 +55,7 @@ REPORT = Command(
         *group(
             "parts of the experiment",
             Option("--threads", "a table for each thread; balance: compare threads"),
+            Option("--roles", "a table for each role, such as the workers of a pool: its threads together"),
             Option("--processes", "a table for each process; balance: compare processes"),
             PROCESS,
             RANK,

@@ -61,7 +61,7 @@ class CallReport(Report):
 def _forked(query: Query) -> list[str]:
     """A line about total times that contain those of other processes."""
     forked = sum(p["forked"] for p in query.info["processes"])
-    if not forked or query.process >= 0 or query.given("processes") or query.given("threads"):
+    if not forked or query.process >= 0 or any(map(query.given, ("processes", "threads", "roles"))):
         return []
     were = "processes were" if forked > 1 else "process was"
     total = "the total time of a function that was open then contains theirs"

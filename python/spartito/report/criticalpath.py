@@ -37,12 +37,13 @@ def _write(out: Output, found: dict[str, Any], query: Query) -> None:
         return (seconds(r["time"]), seconds(r["waiting"]), percent(r["time"], whole), saves, name(r["name"]))
 
     def on_path(p: dict[str, Any]) -> tuple[str, ...]:
-        return (seconds(p["time"]), percent(p["time"], whole), shortened(found["stacks"][p["path"]]) or "<root>")
+        stack = shortened(found["stacks"][p["path"]]) or "<root>"
+        return (seconds(p["time"]), seconds(p["waiting"]), percent(p["time"], whole), stack)
 
     limited(out, columns, regions, cells, limit)
     out.line()
     paths = sorted(found["paths"], key=lambda p: (-p["time"], p["path"]))
-    limited(out, [Column("time"), Column("%"), PATH], paths, on_path, limit)
+    limited(out, [Column("time"), Column("waiting"), Column("%"), PATH], paths, on_path, limit)
     out.line()
     of: dict[int, float] = {}
     for location, time in zip(info["locations"], found["locations"]):

@@ -22,10 +22,8 @@ class Flat(CallReport):
     def rows(self, query: Query, part: Part) -> list[dict[str, Any]]:
         sort, match = query.sort, query.match
         if sort or not contents.is_all(query.info):
-            return query.model.flat(
-                sort=sort or "running", limit=query.limit, match=match, location=part.location, process=part.process
-            )
-        rows = query.model.flat(limit=0, match=match, location=part.location, process=part.process)
+            return query.model.flat(sort=sort or "running", limit=query.limit, match=match, **part.where())
+        rows = query.model.flat(limit=0, match=match, **part.where())
         rows.sort(key=lambda row: -row["metrics"]["allocated"]["excl"])
         return rows[: query.limit or len(rows)]
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of an experiment for which a report has separate tables: everything, one process, each process, or each thread."""
+"""The parts of an experiment for which a report has separate tables: everything, one process, each process, each thread, or the
+threads of each role."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from spartito.base.text import name, seconds
-from spartito.experiments import family
+from spartito.base.text import count, name, seconds
+from spartito.experiments import family, roles
 from spartito.experiments.naming import title
 from spartito.options.kinds import Usage
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 
 class Part:
     """One part. busy: time of its threads in regions, in s; running: the part of it on a processor. time: both as text. location,
-    process: index, -1: all."""
+    process: index, -1: all; group: indices of the locations instead."""
 
-    def __init__(self, title: str, locations: list[dict[str, Any]], location: int = -1, process: int = -1) -> None:
+    def __init__(
+        self, title: str, locations: list[dict[str, Any]], location: int = -1, process: int = -1, group: list[int] | None = None
+    ) -> None:
         self.title = title
         self.busy = float(sum(loc["busy"] for loc in locations))
         self.running = float(sum(loc["running"] for loc in locations))
@@ -27,11 +30,17 @@ class Part:
             self.time += f" running of {seconds(self.busy)}"
         self.location = location
         self.process = process
+        self.group = group
+
+    def where(self) -> dict[str, Any]:
+        """The arguments of Model.flat() and Model.tree() that choose the part."""
+        return {"location": self.location, "process": self.process, "locations": self.group}
 
 
 def check(options: dict[str, object]) -> None:
     """Usage: two options choose different parts."""
-    chosen = [key for key in ("threads", "processes") if options.get(key)] + [key for key in ("process", "rank") if key in options]
+    chosen = [key for key in ("threads", "processes", "roles") if options.get(key)]
+    chosen += [key for key in ("process", "rank") if key in options]
     if len(chosen) > 1:
         raise Usage(f"--{chosen[0]} and --{chosen[1]} exclude each other")
 
@@ -52,6 +61,16 @@ def _ordered(info: dict[str, Any], those: list[Part], helper: list[bool]) -> lis
     return [those[i] for i in sorted(range(len(those)), key=lambda i: (helper[i], -those[i].running))]
 
 
+def _of_roles(info: dict[str, Any]) -> list[Part]:
+    """The threads of each role; the idle helpers together, last."""
+    groups, helpers = roles.grouped(info, "threads", list(range(len(info["locations"]))))
+    titled = [(f"{title} ×{count(len(those))}" if len(those) > 1 else title, those) for title, those in groups]
+    if helpers:
+        titled.append((f"idle helpers: {roles.counted(info, 'threads', helpers)}", helpers))
+    found = [Part(name(title), [info["locations"][i] for i in those], group=those) for title, those in titled]
+    return _ordered(info, found, [part.group is helpers for part in found])
+
+
 def parts(query: Query) -> list[Part]:
     """The parts that the options select: ranks in their order, others by running time, idle helpers last. Empty only for an
     experiment without threads or processes."""
@@ -68,6 +87,8 @@ def parts(query: Query) -> list[Part]:
             for i in range(len(info["processes"]))
         ]
         return _ordered(info, processes, [p["helper"] for p in info["processes"]])
+    if query.given("roles"):
+        return _of_roles(info)
     process = query.process
     return [Part(title(info, process) if process >= 0 else "", _locations(info, process), process=process)]
 
@@ -81,6 +102,7 @@ def gathered(query: Query, rows: dict[int, list[dict[str, Any]]], whole: list[Pa
             {
                 "location": p.location,
                 "process": p.process,
+                **({} if p.group is None else {"locations": p.group}),
                 "title": p.title,
                 "busy": p.busy,
                 "running": p.running,

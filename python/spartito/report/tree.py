@@ -77,8 +77,7 @@ class Tree(CallReport):
             depth=0 if query.match else depth,
             threshold=0 if whole else contents.of_running(threshold / 100, part.running, part.busy),
             limit=0 if whole else limit,
-            location=part.location,
-            process=part.process,
+            **part.where(),
         )
         if query.match:
             rows = _below(rows, query.match)

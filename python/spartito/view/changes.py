@@ -72,6 +72,14 @@ def _alone(flat: dict[str, memoryview]) -> list[Sentence]:
     return [Sentence(f"{', '.join(parts)}.")] if parts else []
 
 
+def _preempted(meta: dict[str, Any]) -> list[Sentence]:
+    """A sentence about the time that no number of the comparison contains."""
+    if "preempted" not in meta:
+        return []
+    both = f"{seconds(meta['preempted'])} in this run and {seconds(meta['base_preempted'])} in the other one"
+    return [Sentence(f"Times of functions are without preemption, which took {both}.")]
+
+
 def _renamed(regions: dict[str, Any]) -> list[Sentence]:
     pairs = [(r["before"], r["after"], r["regions"]) for r in (regions["renamed"] or regions["renamed_modules"])]
     if not pairs:
@@ -94,12 +102,12 @@ def recorded(base: tuple[str, dict[str, Any]], run: tuple[str, dict[str, Any]], 
 
 def sentences(model: Model, info: dict[str, Any], base: dict[str, Any]) -> list[Sentence]:
     """All sentences about the changes. model: viewed against the other run, whose info is base."""
-    _, flat = payload.unpack(model.view("flat"))
+    meta, flat = payload.unpack(model.view("flat"))
     regions, _ = payload.unpack(model.view("regions"))
     now, before = info["end"] - info["begin"], base["end"] - base["begin"]
     whole = max(sum(loc["busy"] for loc in one["locations"]) for one in (info, base))
     rows = list(zip(flat["region"], flat["excl"], flat["base_excl"]))
-    return [_length(now, before), *_moved(regions["names"], rows, whole), *_alone(flat), *_renamed(regions)]
+    return [_length(now, before), *_moved(regions["names"], rows, whole), *_alone(flat), *_preempted(meta), *_renamed(regions)]
 
 
 class Same:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spartito._analyse import Model
 
 METRIC_KEYS = ("name", "unit", "exponent", "what", "exclusive", "level", "source", "total")  # of Model.info()
-FIRST = 10  # functions with the most exclusive time, which sentences may be about
+FIRST = 10  # functions that ran longest, which sentences may be about
 
 
 MAIN = "main thread"  # a role that says no more than the thread's name
@@ -87,8 +87,8 @@ def _cost(info: dict[str, Any], compensated: bool) -> dict[str, float]:
 
 
 def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
-    """(index of the region, row of Model.flat()) of the functions in which the threads ran longest."""
-    return [(row["index"], row) for row in model.flat(sort="running", limit=FIRST)]
+    """(index of the region, row of Model.flat()) of the functions in which the threads ran longest, without imports."""
+    return [(row["index"], row) for row in model.flat(sort="running", limit=FIRST, imports=False)]
 
 
 def _versions(info: dict[str, Any]) -> dict[str, str]:

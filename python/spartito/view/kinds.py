@@ -71,30 +71,34 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         (LocationIndex), begin (RangeBegin), end (RangeEnd), limit (RowLimit), metric (name of a metric: its columns are there, and
         decide on order and limit). meta: total (inclusive time of the root (s): that of what is selected), clipped (begin or end
         was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full
-        length), base_total (optional; the other run's total (s), where it has a counterpart of what is selected), base_none
-        (optional; a sentence: why there are no columns of the other run), paths (how many there are), shown (how many of them have
-        rows), labels[] (optional; of calls with values of parameters: the values). Columns: parent (u32; row of the caller, none:
-        nobody), region (u32), visits (f64; calls; 0 in all rows of samples), incl (f64; inclusive time (s)), excl (f64; exclusive
-        time (s)), hidden (u32; number of paths that this row represents), path (u32; of the model), resumed (f64; optional; calls
-        that were resumed after a yield or an await, where there were any), label (u32; optional; index in labels, where calls have
-        values of parameters), base_visits (f64; optional; of the other run, 0 where it has no such path), base_incl (f64; optional;
-        s), base_excl (f64; optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what
-        callees counted, in 10**exponent of its unit.
+        length), preempted (optional; compared, if both runs know it: s in which threads were preempted, which no time here
+        contains), base_preempted (optional; that of the other run (s)), base_total (optional; the other run's total (s), where it
+        has a counterpart of what is selected), base_none (optional; a sentence: why there are no columns of the other run), paths
+        (how many there are), shown (how many of them have rows), labels[] (optional; of calls with values of parameters: the
+        values). Columns: parent (u32; row of the caller, none: nobody), region (u32), visits (f64; calls; 0 in all rows of
+        samples), incl (f64; inclusive time (s)), excl (f64; exclusive time (s)), hidden (u32; number of paths that this row
+        represents), path (u32; of the model), resumed (f64; optional; calls that were resumed after a yield or an await, where
+        there were any), label (u32; optional; index in labels, where calls have values of parameters), base_visits (f64; optional;
+        of the other run, 0 where it has no such path), base_incl (f64; optional; s), base_excl (f64; optional; s); with metrics:
+        metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in 10**exponent of its unit.
     flat
         One row for each region that ran, by running time, or by exclusive time if that is not split; compared, the larger of both
         exclusive times decides. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
         limit (RowLimit). meta: total (inclusive time of the root (s): that of what is selected), clipped (begin or end was given:
         times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length),
-        base_total (optional; the other run's total (s), where it has a counterpart of what is selected), base_none (optional; a
-        sentence: why there are no columns of the other run), functions (how many ran), unranged[] (optional; within a range of
-        time: metrics that have no columns, as their values are not in the trace). Columns: region (u32), visits (f64; calls), incl
-        (f64; inclusive time (s), recursion counts once), excl (f64; exclusive time (s)), mean (f64; of the inclusive time of a call
-        (s)), min (f64; s), max (f64; s), std (f64; s), resumed (f64; optional; calls that were resumed after a yield or an await,
-        where there were any), running (f64; optional; s of excl in which the threads ran; where times are split into running and
-        waiting (measured, or estimated from samples) and not compared), waiting (f64; optional; s of excl in which the threads
-        waited, where there is running), base_visits (f64; optional; of the other run, 0 where it has no such region), base_incl
-        (f64; optional; s), base_excl (f64; optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with
-        and without what callees counted, in 10**exponent of its unit.
+        preempted (optional; compared, if both runs know it: s in which threads were preempted, which no time here contains),
+        base_preempted (optional; that of the other run (s)), base_total (optional; the other run's total (s), where it has a
+        counterpart of what is selected), base_none (optional; a sentence: why there are no columns of the other run), functions
+        (how many ran), unranged[] (optional; within a range of time: metrics that have no columns, as their values are not in the
+        trace). Columns: region (u32), visits (f64; calls), incl (f64; inclusive time (s), recursion counts once), excl (f64;
+        exclusive time (s)), mean (f64; of the inclusive time of a call (s)), min (f64; s), max (f64; s), std (f64; s), resumed
+        (f64; optional; calls that were resumed after a yield or an await, where there were any), running (f64; optional; s of excl
+        in which the threads ran; where times are split into running and waiting (measured, or estimated from samples) and not
+        compared), waiting (f64; optional; s of excl in which the threads waited, where there is running), imported (f64; optional;
+        s of running, or of excl if that is not split, in imports without modules of the program; where there were any), base_visits
+        (f64; optional; of the other run, 0 where it has no such region), base_incl (f64; optional; s), base_excl (f64; optional;
+        s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in
+        10**exponent of its unit.
     timeline
         The calls of one location that touch the range, by depth and begin. A call that is at least a pixel wide has a separate row,
         with its begin and end. Those that are narrower share a row of at most a pixel. Parameters: location (LocationIndex), begin
@@ -266,8 +270,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         that was waited for; null: no single one), count, time (s), longest (s).
     Critical
         length (of the run (s)), jumps (from one location to another), locations[] (s on the path, of each location), pieces[]
-        (location, from and to (s), in order, without gaps), regions[] (CriticalRegion), paths[] (path, time (s)), stacks (Stacks),
-        found (Found).
+        (location, from and to (s), in order, without gaps), regions[] (CriticalRegion), paths[] (path, time (s), waiting (of it the
+        location waited (s))), stacks (Stacks), found (Found).
     CriticalRegion
         name, file, line, kind, time (on the path (s)), waiting (of it the location waited (s); 0: as in traces without off-CPU
         time), at_least (how much shorter the run gets, at least, if the region loses `share` of its time on the path (s)), at_most

@@ -76,7 +76,10 @@ int sp_owners_add_lines(struct sp_owners *o, const char *text, size_t n)
 	for (const char *end = text + n, *line = text; line < end;) {
 		const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
 
-		if (sp_owners_add(o, SP_OWNER_CHOSEN, line, (size_t)(stop - line)))
+		const bool refused = *line == '!';
+
+		line += refused;
+		if (sp_owners_add(o, refused ? SP_OWNER_REFUSED : SP_OWNER_CHOSEN, line, (size_t)(stop - line)))
 			return -1;
 		line = stop + 1;
 	}
@@ -155,8 +158,10 @@ static enum sp_owner owner_of_path(const struct sp_owners *o, const char *file)
 				continue;
 			n += sizeof bin - 2;
 		}
-		/* the user's choice wins over the same directory */
-		if (decided && (n < deepest || (n == deepest && d->kind != SP_OWNER_CHOSEN)))
+		const bool said = d->kind == SP_OWNER_CHOSEN || d->kind == SP_OWNER_REFUSED;
+
+		/* what the user says wins over the same directory */
+		if (decided && (n < deepest || (n == deepest && !said)))
 			continue;
 		decided = true;
 		deepest = n;

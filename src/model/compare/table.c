@@ -89,13 +89,19 @@ static bool knows_preempted(const struct sp_model *m)
 	return all;
 }
 
-/* Preemption is left out if all models know it. Otherwise the times of a few would lack what the others contain. */
-static int prepare(struct building *b)
+bool sp_compare_without_preempted(const struct sp_compare *c)
 {
 	bool all = true;
 
-	for (size_t k = 0; k < b->c->n_models; k++)
-		all &= knows_preempted(b->c->models[k]);
+	for (size_t k = 0; k < c->n_models; k++)
+		all &= knows_preempted(c->models[k]);
+	return all;
+}
+
+static int prepare(struct building *b)
+{
+	const bool all = sp_compare_without_preempted(b->c);
+
 	b->numbers.entries = b->q->paths ? b->c->n_paths : b->c->n_regions;
 	b->numbers.n = calloc(b->numbers.entries * b->c->n_models + 1, sizeof(*b->numbers.n));
 	b->preempted = calloc(b->c->n_models + 1, sizeof(*b->preempted));

@@ -73,6 +73,9 @@ struct sp_compare_table {
 	double *preempted;
 };
 
+/* Whether all models know preemption, so that no time of the comparison contains it. */
+bool sp_compare_without_preempted(const struct sp_compare *c);
+
 /* Fills *t. Returns 0, or -1 with e set; call sp_compare_table_free() in both cases. */
 int sp_compare_table(struct sp_compare_table *t, const struct sp_compare *c, const struct sp_compare_query *q,
                      struct sp_err *e);

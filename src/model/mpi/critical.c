@@ -254,8 +254,7 @@ static int add_time(struct finding *f, const uint32_t *mine, size_t n, size_t *a
 			continue;
 		if (add_share(f, mine[i], path, (double)(end - begin)))
 			return -1;
-		f->c->regions[f->x->m->paths[path].region].waiting +=
-		    (double)t->waiting * (double)(end - begin) / (double)(to - from);
+		f->c->waiting[path] += (double)t->waiting * (double)(end - begin) / (double)(to - from);
 	}
 	return 0;
 }
@@ -407,15 +406,19 @@ int sp_critical_find(struct sp_critical *c, const struct sp_messages *x, const s
 	int rc;
 
 	*c = (struct sp_critical){.paths = calloc(m->n_paths + 1, sizeof(*c->paths)),
+	                          .waiting = calloc(m->n_paths + 1, sizeof(*c->waiting)),
 	                          .locations = calloc(m->n_locations + 1, sizeof(*c->locations)),
 	                          .regions = calloc(m->n_regions + 1, sizeof(*c->regions))};
 	f.next = calloc(m->n_locations + 1, sizeof(*f.next));
 	f.share_of = calloc(m->n_regions + 1, sizeof(*f.share_of));
 	rc = sp_path_index_init(&f.index, m);
-	if (rc || !c->paths || !c->locations || !c->regions || !f.next || !f.share_of || go_back(&f) || take_pieces(&f))
+	if (rc || !c->paths || !c->waiting || !c->locations || !c->regions || !f.next || !f.share_of || go_back(&f) ||
+	    take_pieces(&f))
 		rc = sp_model_no_memory(e);
 	else
 		rc = read_all(&f, e);
+	for (size_t i = 0; rc == 0 && i < m->n_paths; i++)
+		c->regions[m->paths[i].region].waiting += c->waiting[i];
 	if (rc == 0 && find_savings(&f, share))
 		rc = sp_model_no_memory(e);
 	sp_path_index_free(&f.index);
@@ -432,6 +435,7 @@ void sp_critical_free(struct sp_critical *c)
 {
 	free(c->pieces);
 	free(c->paths);
+	free(c->waiting);
 	free(c->locations);
 	free(c->regions);
 }

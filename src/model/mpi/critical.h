@@ -35,6 +35,7 @@ struct sp_critical {
 	struct sp_critical_piece *pieces; /* owned; in the order of time */
 	size_t n_pieces;
 	double *paths;                      /* owned; ns for each path */
+	double *waiting;                    /* owned; for each path: ns of it in which the location waited */
 	double *locations;                  /* owned; ns for each location */
 	struct sp_critical_region *regions; /* owned; one for each region */
 	double length;                      /* ns */

@@ -49,6 +49,12 @@ static bool is_module_body(const struct sp_region *r)
 	       (r->file.p[0] != '<' || strncmp(r->file.p, "<frozen ", strlen("<frozen ")) == 0);
 }
 
+/* The state of a path with this region, from that of its caller. */
+static enum state state_of(enum state caller, const struct sp_region *r)
+{
+	return caller == BODY ? (is_import_system(r) ? LOADING : BODY) : is_module_body(r) ? BODY : LOADING;
+}
+
 /* The element of a module that `importer` imports, added if it is new; SP_NONE: no memory. */
 static uint32_t import_of(struct finding *f, uint32_t importer, uint32_t region)
 {
@@ -82,15 +88,13 @@ static int add_path(struct finding *f, const struct sp_view *v, uint32_t path)
 	const struct sp_value *value = &v->values[path];
 	const struct sp_import_time time = {value->incl, f->splits ? f->splits[path].incl
 	                                                           : (struct sp_split){.running = value->incl}};
+	const enum state before = f->state[caller], state = state_of(before, r);
 	uint32_t import = f->import[caller];
 
-	f->state[path] = f->state[caller];
-	if (f->state[caller] == BODY && is_import_system(r)) {
-		f->state[path] = LOADING;
+	if (before == BODY && state == LOADING) {
 		add_time(&f->imports[import].loading, &time, 1);
 		add_time(&f->imports[import].self, &time, -1);
-	} else if (f->state[caller] == LOADING && is_module_body(r)) {
-		f->state[path] = BODY;
+	} else if (before == LOADING && state == BODY) {
 		add_time(&f->imports[import].loading, &time, -1);
 		if ((import = import_of(f, import, f->m->paths[path].region)) == SP_NONE)
 			return -1;
@@ -99,6 +103,7 @@ static int add_path(struct finding *f, const struct sp_view *v, uint32_t path)
 		f->imports[import].visits += value->visits;
 	}
 	f->import[path] = import;
+	f->state[path] = state;
 	return 0;
 }
 
@@ -165,29 +170,36 @@ int sp_report_imports(const struct sp_view *v, struct sp_import **imports, size_
 	return rc ? sp_model_no_memory(e) : 0;
 }
 
-/* Sets within[path] for paths in imports: from a function of the import system down to modules of the program. */
-static void mark_imports(const struct finding *f, bool *within)
+bool *sp_paths_imported(const struct sp_model *m)
 {
-	for (uint32_t i = 1; i < f->m->n_paths; i++) {
-		const uint32_t caller = f->m->paths[i].parent;
-		const struct sp_region *r = &f->m->regions[f->m->paths[i].region];
+	bool *within = calloc(m->n_paths + 1, sizeof *within);
+	uint8_t *state = calloc(m->n_paths + 1, sizeof *state);
 
+	for (uint32_t i = 1; within && state && i < m->n_paths;
+	     i++) { /* a caller has a smaller index than its callees */
+		const uint32_t caller = m->paths[i].parent;
+		const struct sp_region *r = &m->regions[m->paths[i].region];
+
+		state[i] = (uint8_t)state_of(state[caller], r);
 		within[i] =
-		    f->state[i] == LOADING || (within[caller] && !(f->state[caller] == LOADING && sp_region_is_own(r)));
+		    state[i] == LOADING || (within[caller] && !(state[caller] == LOADING && sp_region_is_own(r)));
 	}
+	if (!state) {
+		free(within);
+		within = NULL;
+	}
+	free(state);
+	return within;
 }
 
 int sp_view_without_imports(struct sp_view *v, struct sp_err *e)
 {
 	const size_t n = v->m->n_paths;
-	struct finding f;
-	bool *within = calloc(n + 1, sizeof *within);
+	bool *within = sp_paths_imported(v->m);
 	double *kept = calloc(n + 1, sizeof *kept); /* for each path: the inclusive times that its callees keep, */
 	double *removed = calloc(n + 1, sizeof *removed); /* and what they lose */
-	const int rc = find(&f, v, NULL) || !within || !kept || !removed || sp_view_own_values(v) ? -1 : 0;
+	const int rc = !within || !kept || !removed || sp_view_own_values(v) ? -1 : 0;
 
-	if (rc == 0)
-		mark_imports(&f, within);
 	for (size_t i = n; rc == 0 && i-- > 0;) { /* a caller has a smaller index than its callees */
 		struct sp_value *value = &v->owned[i];
 		const double before = value->incl;
@@ -203,8 +215,6 @@ int sp_view_without_imports(struct sp_view *v, struct sp_err *e)
 			removed[v->m->paths[i].parent] += before - value->incl;
 		}
 	}
-	finding_free(&f);
-	free(f.imports);
 	free(within);
 	free(kept);
 	free(removed);

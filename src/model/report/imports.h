@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "model/report/report.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,9 +32,14 @@ struct sp_import {
  * with e set. */
 int sp_report_imports(const struct sp_view *v, struct sp_import **imports, size_t *n, struct sp_err *e);
 
-/* Removes imports from the view's values: their paths have no time and no visits, and the inclusive times of callers
- * are without them. Modules of the program itself (sp_region_is_own()) stay, because their bodies may be its work; what
- * these import is removed. min, max, sumsq and each of callers keep the imports. Returns 0, or -1 with e set. */
+/* For each path whether it is part of an import: from a function of the import system down. Modules of the program
+ * itself (sp_region_is_own()) are not, because their bodies may be its work; what these import is. The caller frees the
+ * array with free(). NULL: no memory. */
+bool *sp_paths_imported(const struct sp_model *m);
+
+/* Removes imports (sp_paths_imported()) from the view's values: their paths have no time and no visits, and the
+ * inclusive times of callers are without them. min, max, sumsq and each of callers keep the imports. Returns 0, or -1
+ * with e set. */
 int sp_view_without_imports(struct sp_view *v, struct sp_err *e);
 
 #endif

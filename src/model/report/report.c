@@ -98,13 +98,11 @@ static void add_location(const struct sp_view *v, const struct sp_location *l)
 	sp_model_rows_done(m, l);
 }
 
-int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e)
+int sp_view_open_some(struct sp_view *v, const struct sp_model *m, const bool *chosen, struct sp_err *e)
 {
-	size_t i;
-
 	*v = (struct sp_view){.m = m, .values = m->totals, .each = m->each, .metrics = m->total_metrics};
 	v->off = sp_off_cpu_columns(m);
-	if (process == SP_NONE && location == SP_NONE)
+	if (!chosen)
 		return 0;
 	if (sp_model_rows(m, e))
 		return -1;
@@ -113,11 +111,29 @@ int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, 
 	v->each = v->owned_each = calloc(m->n_paths, sizeof(*v->owned_each));
 	if (!v->owned || !v->owned_metrics || !v->owned_each)
 		return sp_model_no_memory(e);
-	for (i = 0; i < m->n_locations; i++)
-		if ((process == SP_NONE || m->locations[i].process == process) &&
-		    (location == SP_NONE || location == i))
+	for (size_t i = 0; i < m->n_locations; i++)
+		if (chosen[i])
 			add_location(v, &m->locations[i]);
 	return 0;
+}
+
+int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e)
+{
+	bool *chosen = NULL;
+
+	if (process != SP_NONE || location != SP_NONE) {
+		if (!(chosen = calloc(m->n_locations + 1, sizeof *chosen))) {
+			*v = (struct sp_view){.m = m};
+			return sp_model_no_memory(e);
+		}
+		for (size_t i = 0; i < m->n_locations; i++)
+			chosen[i] = (process == SP_NONE || m->locations[i].process == process) &&
+			            (location == SP_NONE || location == i);
+	}
+	const int rc = sp_view_open_some(v, m, chosen, e);
+
+	free(chosen);
+	return rc;
 }
 
 int sp_view_own_values(struct sp_view *v)

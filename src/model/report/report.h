@@ -8,7 +8,9 @@
 #include "model/path.h"
 #include "model/str.h"
 
-/* The values of each path, of the whole run or of one process or location. */
+#include <stdbool.h>
+
+/* The values of each path, of the whole run or of some locations. */
 struct sp_view {
 	const struct sp_model *m;
 	const struct sp_value *values;
@@ -20,7 +22,10 @@ struct sp_view {
 	struct sp_off_cpu_columns off;
 };
 
+/* process, location: an index, or SP_NONE: all. Returns 0, or -1 with e set; call sp_view_close() in both cases. */
 int sp_view_open(struct sp_view *v, const struct sp_model *m, uint32_t process, uint32_t location, struct sp_err *e);
+/* The same for the locations with a flag in chosen; NULL: all. */
+int sp_view_open_some(struct sp_view *v, const struct sp_model *m, const bool *chosen, struct sp_err *e);
 void sp_view_close(struct sp_view *v);
 
 /* The time of a path off the processor. */

@@ -6,6 +6,7 @@
 
 #include "model/metric.h"
 #include "model/model.h"
+#include "model/report/imports.h"
 #include "model/report/walk.h"
 #include "view/select.h"
 
@@ -15,6 +16,7 @@ struct flat {
 	const struct sp_selected *s;
 	struct sp_numbers *regions; /* owned */
 	struct sp_numbers *base;    /* owned; of the base, without `each`; NULL: no base */
+	double *imported;           /* owned; for each region: the part of its time (as sorted by) that is in imports */
 	bool *has;                  /* owned; for each region: some path of it has a row */
 	uint32_t *order;            /* owned; regions that ran */
 	size_t n;                   /* number of these that have rows */
@@ -33,6 +35,26 @@ static int sum_paths(struct flat *f)
 	for (i = 1; f->s->off && i < f->s->own->n_paths; i++)
 		sp_off_cpu_add(&f->regions[m->paths[i].region].off, f->s->off[i]);
 	return sp_numbers_regions(m, f->s->values, f->s->each, f->regions);
+}
+
+/* Sums the part of each region's time that is in imports. */
+static int sum_imported(struct flat *f)
+{
+	const struct sp_model *m = f->s->m;
+	bool *within = sp_paths_imported(m);
+
+	f->imported = calloc(m->n_regions, sizeof *f->imported);
+	for (uint32_t i = 1; within && f->imported && i < m->n_paths; i++) {
+		struct sp_numbers path = {.v = f->s->values[i]};
+
+		if (!within[i])
+			continue;
+		if (f->s->off && !f->base)
+			path.off = f->s->off[i];
+		f->imported[m->paths[i].region] += sp_numbers_running(&path);
+	}
+	free(within);
+	return within && f->imported ? 0 : -1;
 }
 
 static double time_of(const struct flat *f, uint32_t region)
@@ -62,7 +84,7 @@ static int sum(struct flat *f, const struct sp_selected *s, uint32_t limit)
 	if (s->base)
 		f->base = calloc(s->m->n_regions, sizeof(*f->base));
 	f->has = calloc(s->m->n_regions, sizeof(*f->has));
-	if (!f->regions || !f->order || !f->has || (s->base && !f->base) || sum_paths(f))
+	if (!f->regions || !f->order || !f->has || (s->base && !f->base) || sum_paths(f) || sum_imported(f))
 		return -1;
 	for (i = 1; i < s->m->n_regions; i++)
 		if (f->has[i])
@@ -121,6 +143,23 @@ static int put_split(const struct flat *f, struct sp_columns *out)
 		running[i] = sp_numbers_running(&f->regions[f->order[i]]) * S;
 		waiting[i] = f->regions[f->order[i]].off.waiting * S;
 	}
+	return 0;
+}
+
+static int put_imported(const struct flat *f, struct sp_columns *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < f->n; i++)
+		any |= f->imported[f->order[i]] > 0;
+	if (!any)
+		return 0;
+
+	double *imported = sp_columns_reserve(out, "imported", SP_COLUMN_F64, f->n);
+	if (!imported)
+		return -1;
+	for (size_t i = 0; i < f->n; i++)
+		imported[i] = f->imported[f->order[i]] * S;
 	return 0;
 }
 
@@ -220,13 +259,15 @@ int sp_view_flat(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 	if (rc == 0) {
 		sp_selected_meta(&s, out);
-		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_split(&f, out) || put_base(&f, out)
+		rc = sum(&f, &s, q->limit) || put_times(&f, out) || put_split(&f, out) || put_imported(&f, out) ||
+		             put_base(&f, out)
 		         ? sp_fail(e, ENOMEM, "not enough memory")
 		         : put_metrics(&f, v, q, out, e);
 		sp_meta_uint(out, "functions", f.ran);
 	}
 	free(f.regions);
 	free(f.base);
+	free(f.imported);
 	free(f.order);
 	free(f.has);
 	sp_selected_close(&s);

@@ -142,6 +142,12 @@ def test_own_paths(spartito, tmp_path):
     assert "shared:spin" in text and "fakelib:spin" not in text
     done = run(spartito, "report", "own", "--own", "nowhere", "out", cwd=tmp_path)
     assert done.returncode == 2 and "--own: 'nowhere': no such file or directory" in done.stderr
+    # own code that is to be a library, with an exception within
+    text = report(spartito, tmp_path, "--own", f"!{tmp_path / 'app'}", "--own", "app/program.py")
+    assert "__main__:work" in text
+    assert categories(Model(out, own=f"!{tmp_path / 'app'}"))["__main__:work"] == "libraries"
+    done = run(spartito, "report", "own", "--own", "app", "--own", "!app", "out", cwd=tmp_path)
+    assert done.returncode == 2 and "--own: '!app' is given with and without a !" in done.stderr
     # the choice of the run holds for its filter and its reports
     shutil.rmtree(out)
     measured(spartito, tmp_path, "-q", "--only-mine", "--own", "../elsewhere")

@@ -2,6 +2,7 @@
 """Roles of processes and threads. The rules are tested with functions that have the names of the frameworks' functions, the most
 common frameworks themselves with real programs."""
 
+import collections
 import json
 import re
 import subprocess
@@ -184,6 +185,21 @@ def test_multiprocessing(spartito, pooled):
     threads = {loc["role"] for loc in info["locations"] if loc["process"] == 0}
     pool = {f"Pool's {what}" for what in ("worker watcher", "task feeder", "result reader")}
     assert threads >= {"main thread", "ThreadPoolExecutor worker", *pool}
+    table = json.loads(run(spartito, "report", "--roles", "--limit", "0", "--json", pooled).stdout)
+    titles = [part["title"] for part in table["parts"]]
+    assert "main thread in Pool worker ×2" in titles
+    assert titles[-1].startswith("idle helpers: Pool's worker watcher in program.py, ")
+    assert sorted(i for part in table["parts"] for i in part["locations"]) == list(range(len(info["locations"])))
+    visits = collections.Counter()
+    for row in (row for part in table["parts"] for row in part["rows"]):
+        visits[row["name"], row["file"], row["line"]] += row["visits"]
+    assert visits == {(row["name"], row["file"], row["line"]): row["visits"] for row in Model(str(pooled)).flat()}
+    (part,) = (part for part in table["parts"] if part["title"].startswith("main thread in Pool worker"))
+    assert [row["visits"] for row in part["rows"] if row["name"] == "__main__:work"] == [4]
+    tree = run(spartito, "report", "tree", "--roles", pooled).stdout
+    assert "main thread in Pool worker ×2: " in tree
+    both = run(spartito, "report", "--roles", "--threads", pooled)
+    assert both.returncode == 2 and "--threads and --roles exclude each other" in both.stderr
     text = run(spartito, "info", pooled).stdout
     assert "Pool worker ForkPoolWorker-1" in text and "Pool's task feeder (helper)" in text
     assert "Pool worker ForkPoolWorker-1, process " in run(spartito, "report", "--processes", "--limit", "1", pooled).stdout

@@ -67,6 +67,32 @@ def reported(directory, *words):
     return json.loads(done.stdout)
 
 
+class WithoutPreemption:
+    """A model whose rows have the times that a comparison of two runs shows."""
+
+    def __init__(self, directory, **options):
+        self.model = Model(str(directory), **options)
+
+    def flat(self):
+        return [found["region"] for found in self.callers("*")]
+
+    def tree(self):
+        return list(map(self._row, self.model.tree()))
+
+    def callers(self, match):
+        return [
+            {"region": self._row(found["region"]), **{side: list(map(self._row, found[side])) for side in ("callers", "callees")}}
+            for found in self.model.callers(match)
+        ]
+
+    @staticmethod
+    def _row(row):
+        return {**row, "excl": row["running"] + row["waiting"], "incl": row["running_incl"] + row["waiting_incl"]}
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+
 def ranks_of_heat(tmp_path_factory, against=0):
     """For a fixture: yields the model of examples/heat.py with four ranks, and a viewer of it. With `against`, a run of that many
     ranks is compared; its model is yielded between the two."""

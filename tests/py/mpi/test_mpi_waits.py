@@ -158,6 +158,9 @@ def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
     path = json.loads(found.ask("critical-path", "--json").stdout)
     times = {r["name"]: r["time"] for r in path["regions"]}
     assert times["__main__:first"] >= 0.29 and times["__main__:second"] >= 0.29 and path["jumps"] >= 1
+    # they sleep
+    waiting = {tuple(path["stacks"][str(p["path"])][-1:]): p["waiting"] for p in path["paths"]}
+    assert waiting["__main__:first",] >= 0.28 and waiting["__main__:second",] >= 0.28
     assert [a[2] for a in path["pieces"][:-1]] == [b[1] for b in path["pieces"][1:]]
     out = found.ask("waits").stdout
     assert "  Messages in Wrong Order\n" in out and "> __main__:late_object > MPI_Mprobe\n" in out

@@ -132,6 +132,28 @@ def test_measured_cells(lab, opened):
     assert expected <= rows.items() and set(kept) == {"In2", "In3"}
 
 
+SMALL = """%%spartito
+def step(x):
+    for d in (3, 5, 7, 11, 13, 17):
+        x = x * 31 % d
+    return x
+for i in range(600_000): step(i)
+"""
+
+
+def test_the_findings_of_a_cell(lab, opened):
+    page = opened("lab", "findings.ipynb", "%load_ext spartito", SMALL)
+    page.run()
+    (frame,) = labpage.frames(page.browser, 1)
+    button = "[...document.querySelectorAll('header button')].find((b) => b.textContent === '1 finding')"
+    frame.wait_for(f"{button}?.ariaExpanded === 'false'")
+    frame.evaluate(f"{button}.click()")
+    text = frame.evaluate("document.querySelector('.findings').innerText")
+    assert "In[2]:step" in text and "Try: " in text
+    frame.evaluate("document.querySelector('.findings button').click()")
+    frame.wait_for("document.querySelector('[role=tab][aria-selected=true]').textContent === 'Callers'")
+
+
 def test_a_notebook_of_the_score_p_kernel(lab, opened):
     """A notebook of the Score-P kernel names that kernel; its outputs are shown, and the report below measured cells."""
     command = [sys.executable, "-m", "spartito", "kernel", "install", "--score-p", "--user"]

@@ -181,6 +181,8 @@ def test_the_first_finding_has_its_evidence_and_what_to_try(tmp_path):
     assert below == [line.strip() for line in printed[2 : printed.index("")]]
     assert [line for line in below if line.startswith("call path: ")] and [line for line in below if line.startswith("try: ")]
     assert f"spartito report findings {place} shows the evidence of all findings, and what to try" in text
+    inner = Frame(Result(place).html()).inner
+    assert inner.blocks["findings"] == kinds.open_experiment(str(place)).get("findings", {})
     # of a cell, the command is that of the notebook
     known = json.loads((place / "experiment.json").read_text())
     (place / "experiment.json").write_text(json.dumps({**known, "command": ["In[7]"]}))

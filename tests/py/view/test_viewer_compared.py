@@ -11,7 +11,7 @@ import pytest
 from spartito.analysis import Model
 from spartito.notebook.result import Result
 from test_viewer_views import PROGRAM, close, measure
-from viewing import Viewer, needs_viewer, ranks_of_heat
+from viewing import Viewer, WithoutPreemption, needs_viewer, ranks_of_heat
 
 pytestmark = needs_viewer
 RECORDED = ("--trace", "--io", "--lines", "__main__:lines")
@@ -33,7 +33,7 @@ def base(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def there(base):
-    return Model(str(base))
+    return WithoutPreemption(base)
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +179,7 @@ def test_other_differences_are_shown_above_all_views(now, tmp_path):
         v.open("view=summary")
         words = v.page.evaluate("document.querySelector('.summary').innerText")
         assert "Measuring took about " in words and "taken out of the times" in words
-        times = {row["name"]: row["excl"] for row in Model(str(now), compensate=True).flat()}
+        times = {row["name"]: row["excl"] for row in WithoutPreemption(now, compensate=True).flat()}
         assert all(close(row["excl"], times.get(row["name"], 0)) for row in v.open("view=table")["top"])
         for view, there in (("timeline", True), ("source", True), ("table", False), ("icicle", False)):
             v.open(f"view={view}")

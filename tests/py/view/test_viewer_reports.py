@@ -127,6 +127,23 @@ def test_the_summary_says_whose_code_ran_and_leads_to_imports(viewer, recorded):
     assert viewer.selection()["view"] == "imports"
 
 
+def test_the_summary_has_one_bar_for_all_imports(viewer, recorded):
+    view = viewer.open("view=summary")
+    model = Model(str(recorded))
+    whole, without_imports = ({r["name"]: r["running"] for r in model.flat(sort="running", imports=i)} for i in (True, False))
+    assert view["imports"] == pytest.approx(sum(whole.values()) - sum(without_imports.values()), rel=1e-6)
+    assert "heavy:<module>" in without_imports  # a module of the program is not folded
+    expected = list(without_imports)[: len(view["functions"])]
+    assert [name for name, _ in view["functions"]] == expected
+    labels = "(list) => [...list.querySelectorAll('.label')].map((label) => label.textContent)"
+    bars = viewer.page.evaluate(f"[...document.querySelectorAll('.bars')].map({labels})")
+    assert bars[0].count("(imports)") == bars[1].count("(imports)") == 1
+    bar = "[...document.querySelectorAll('.bars button')].find((bar) => bar.textContent.startsWith('(imports)'))"
+    viewer.page.evaluate(f"{bar}.click()")
+    assert viewer.ready()["total"] > 0 and viewer.selection() == {"view": "imports"}
+    assert viewer.page.exceptions() == []
+
+
 def test_the_view_of_own_code(viewer, recorded):
     view = viewer.open("view=own")
     found = answer(recorded, "own")

@@ -245,6 +245,10 @@ export interface Answers {
       total: number;
       /** begin or end was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length */
       clipped: boolean;
+      /** compared, if both runs know it: s in which threads were preempted, which no time here contains */
+      preempted?: number;
+      /** that of the other run (s) */
+      base_preempted?: number;
       /** the other run's total (s), where it has a counterpart of what is selected */
       base_total?: number;
       /** a sentence: why there are no columns of the other run */
@@ -296,6 +300,10 @@ export interface Answers {
       total: number;
       /** begin or end was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length */
       clipped: boolean;
+      /** compared, if both runs know it: s in which threads were preempted, which no time here contains */
+      preempted?: number;
+      /** that of the other run (s) */
+      base_preempted?: number;
       /** the other run's total (s), where it has a counterpart of what is selected */
       base_total?: number;
       /** a sentence: why there are no columns of the other run */
@@ -327,6 +335,8 @@ export interface Answers {
       running?: F64;
       /** s of excl in which the threads waited, where there is running */
       waiting?: F64;
+      /** s of running, or of excl if that is not split, in imports without modules of the program; where there were any */
+      imported?: F64;
       /** of the other run, 0 where it has no such region */
       base_visits?: F64;
       /** s */
@@ -1032,6 +1042,8 @@ export interface Critical {
     path: number;
     /** s */
     time: number;
+    /** of it the location waited (s) */
+    waiting: number;
   }[];
   stacks: Stacks;
   found: Found;

@@ -22,6 +22,8 @@ export class Flat {
   /** The parts of the exclusive time; undefined: times are not split. */
   readonly running: Float64Array | undefined;
   readonly waiting: Float64Array | undefined;
+  /** The part of the times of `self` that was spent in imports; undefined: none was. */
+  readonly imported: Float64Array | undefined;
   /** In the other run, if there is one. */
   readonly base: { visits: Float64Array; incl: Float64Array; excl: Float64Array } | undefined;
   /** Number of resumptions of generators and coroutines; undefined: none were recorded. */
@@ -46,6 +48,7 @@ export class Flat {
     this.max = columns.get("max");
     this.std = columns.get("std");
     if (columns.has("running")) [this.running, this.waiting] = [columns.get("running"), columns.get("waiting")];
+    if (columns.has("imported")) this.imported = columns.get("imported");
     this.baseNone = columns.meta.base_none;
     if (columns.has("resumed")) this.resumed = columns.get("resumed");
     if (columns.has("base_incl"))
@@ -69,6 +72,14 @@ export class Flat {
     const { metric } = weight;
     const found = metric && this.metrics.find(({ name }) => name === metric.name);
     return metric ? (found?.excl ?? this.excl).map((value) => value * scaleOf(metric)) : this.self;
+  }
+
+  /** The same without imports, and the sum of what is left out. A metric is not split. */
+  withoutImports(weight: Weight): { excl: Float64Array; imports: number } {
+    const excl = this.exclusive(weight);
+    const imported = weight.metric ? undefined : this.imported;
+    if (!imported) return { excl, imports: 0 };
+    return { excl: excl.map((value, row) => Math.max(value - imported[row]!, 0)), imports: imported.reduce((sum, value) => sum + value, 0) };
   }
 
   get count(): number {

@@ -7,7 +7,7 @@ import { type Facts, type Regions } from "../data/facts";
 import { byPackage, Flat, sorted } from "../data/flat";
 import { type Answer, useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { inModule, useHighlighted } from "../state/highlighted";
-import { Bars } from "../parts/Bars";
+import { type Bar, Bars } from "../parts/Bars";
 import { Findings } from "../parts/findings";
 import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
@@ -15,6 +15,7 @@ import { type Weight, chosenMetric, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
 
 const ROWS = 12; // maximum of functions and packages; the table has all
+const IMPORTS = "(imports)";
 
 const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
@@ -22,59 +23,79 @@ interface SelfProps {
   flat: Flat;
   regions: Regions;
   weight: Weight;
-  /** The exclusive values of each row. */
+  /** The exclusive values of each row without imports, and those of imports. */
   excl: Float64Array;
+  imports: number;
 }
 
-const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0) || 1;
+const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0);
 
-function Functions({ flat, regions, weight, excl, rows }: SelfProps & { rows: Uint32Array }) {
+/** The bar of all imports, whose functions have no bars. */
+function useImportsBar({ weight, imports }: SelfProps, total: number): Bar {
+  const store = useStore();
+  return {
+    key: "imports",
+    text: IMPORTS,
+    hint: "All functions that ran while modules were imported, without modules of the program: the view of imports has them by module",
+    share: imports / total,
+    value: weight.show(imports),
+    colour: css(ofModule(IMPORTS, useDark())),
+    chosen: false,
+    faded: false,
+    go: () => store.select({ view: "imports" }),
+  };
+}
+
+/** The longest bars, and the one of imports at its place, if it is one of them. */
+function withImports(bars: Bar[], imports: Bar): Bar[] {
+  if (!imports.share) return bars.slice(0, ROWS);
+  const longer = bars.filter(({ share }) => share >= imports.share);
+  return [...longer, imports, ...bars.slice(longer.length)].slice(0, ROWS);
+}
+
+function Functions({ rows, ...props }: SelfProps & { rows: Uint32Array }) {
+  const { flat, regions, weight, excl, imports } = props;
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().region;
   const highlighted = useHighlighted();
-  const total = sumOf(excl);
-  return (
-    <Bars
-      rows={Array.from(rows.subarray(0, ROWS), (row) => {
-        const region = flat.region[row]!;
-        return {
-          key: String(region),
-          text: regions.names[region]!,
-          hint: [regions.names[region], regions.placeOf(region), ...(flat.visits[row] ? [`${count(flat.visits[row]!)} calls`] : [])].join("\n"),
-          share: excl[row]! / total,
-          value: weight.show(excl[row]!),
-          colour: css(ofModule(regions.groupOf(region), dark)),
-          chosen: region === selected,
-          faded: highlighted !== undefined && !highlighted[region],
-          go: () => store.select({ view: "table", region }),
-        };
-      })}
-    />
-  );
+  const total = sumOf(excl) + imports || 1;
+  const bars = Array.from(rows.subarray(0, ROWS), (row) => {
+    const region = flat.region[row]!;
+    return {
+      key: String(region),
+      text: regions.names[region]!,
+      hint: [regions.names[region], regions.placeOf(region), ...(flat.visits[row] ? [`${count(flat.visits[row]!)} calls`] : [])].join("\n"),
+      share: excl[row]! / total,
+      value: weight.show(excl[row]!),
+      colour: css(ofModule(regions.groupOf(region), dark)),
+      chosen: region === selected,
+      faded: highlighted !== undefined && !highlighted[region],
+      go: () => store.select({ view: "table", region }),
+    };
+  });
+  return <Bars rows={withImports(bars, useImportsBar(props, total))} />;
 }
 
-function Packages({ flat, regions, weight, excl }: SelfProps) {
+function Packages(props: SelfProps) {
+  const { flat, regions, weight, excl, imports } = props;
   const store = useStore();
   const dark = useDark();
   const selected = useSelection().module;
   const packages = useMemo(() => byPackage(flat, regions, excl), [flat, regions, excl]);
-  const total = sumOf(excl);
-  return (
-    <Bars
-      rows={packages.slice(0, ROWS).map(({ module, excl }) => ({
-        key: module,
-        text: module || "(no module)",
-        hint: module || "Functions that are in no module",
-        share: excl / total,
-        value: weight.show(excl),
-        colour: css(ofModule(module, dark)),
-        chosen: module !== "" && module === selected,
-        faded: selected !== undefined && !inModule(module, selected) && !inModule(selected, module),
-        go: () => store.select({ view: "table", module: module || undefined }),
-      }))}
-    />
-  );
+  const total = sumOf(excl) + imports || 1;
+  const bars = packages.slice(0, ROWS).map(({ module, excl }) => ({
+    key: `package ${module}`,
+    text: module || "(no module)",
+    hint: module || "Functions that are in no module",
+    share: excl / total,
+    value: weight.show(excl),
+    colour: css(ofModule(module, dark)),
+    chosen: module !== "" && module === selected,
+    faded: selected !== undefined && !inModule(module, selected) && !inModule(selected, module),
+    go: () => store.select({ view: "table", module: module || undefined }),
+  }));
+  return <Bars rows={withImports(bars, useImportsBar(props, total))} />;
 }
 
 /** Whose code took the time: a click leads to the view that has more. */
@@ -189,7 +210,8 @@ function Summary() {
   const findings = useQuery(flat.data && regions ? "findings" : undefined, {});
   const weight = weightOf(chosenMetric(facts, { view: "summary" })); // a metric if nothing has times
   const by = weight.metric ? weight.self : (flat.data?.selfName ?? weight.self);
-  const excl = useMemo(() => flat.data?.exclusive(weight), [flat.data, weight]);
+  const folded = useMemo(() => flat.data?.withoutImports(weight), [flat.data, weight]);
+  const excl = folded?.excl;
   const rows = useMemo(
     () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
     [flat.data, excl],
@@ -203,6 +225,7 @@ function Summary() {
     findings: findings.data?.meta.findings.map((finding) => [finding.title, finding.gain]) ?? null,
     own: own.data?.meta.parts.map((part) => [part.title, part.time]) ?? null,
     total: flat.data?.total,
+    imports: folded?.imports,
     functions: rows && Array.from(rows.subarray(0, ROWS), (row) => [regions?.names[flat.data!.region[row]!], excl![row]]),
   }));
   return (
@@ -222,11 +245,11 @@ function Summary() {
       </section>
       <section>
         <h2>{`Functions by ${by}`}</h2>
-        {flat.data && regions && excl && rows ? <Functions flat={flat.data} regions={regions} weight={weight} excl={excl} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
+        {flat.data && regions && folded && rows ? <Functions flat={flat.data} regions={regions} weight={weight} {...folded} rows={rows} /> : <p class="fine">{flat.problem ?? "Reading…"}</p>}
       </section>
       <section>
         <h2>{`Packages by ${by}`}</h2>
-        {flat.data && regions && excl && <Packages flat={flat.data} regions={regions} weight={weight} excl={excl} />}
+        {flat.data && regions && excl && <Packages flat={flat.data} regions={regions} weight={weight} {...folded} />}
       </section>
       <section class="owners">
         <h2>Whose code ran</h2>
