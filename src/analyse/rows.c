@@ -38,6 +38,8 @@ static int check(struct sp_state *st, const struct sp_model *m, struct query *q)
 	else if (q->process < -1 || q->process >= (long)m->n_processes)
 		PyErr_Format(st->error, "there is no process %ld; the last is %ld", q->process,
 		             (long)m->n_processes - 1);
+	else if (q->locations && q->locations != Py_None && (q->location != -1 || q->process != -1))
+		PyErr_SetString(PyExc_ValueError, "locations cannot be given with location or process");
 	else if (q->locations)
 		q->chosen = sp_read_chosen(q->locations, m->n_locations);
 	return PyErr_Occurred() ? -1 : 0;

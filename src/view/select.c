@@ -34,12 +34,15 @@ static int select_base(struct sp_selected *s, const struct sp_viewed *v, const s
 {
 	struct sp_view view = {.m = NULL};
 	uint32_t process = q->process, location = q->location;
+	const bool both = sp_against_selection(v->against, v->m, &process, &location);
 	int rc;
 
 	s->compared = true;
+	if (both && v->against->without_preempted && sp_view_leave_out_preempted(&s->view, &s->preempted, e))
+		return -1;
 	if (widen(s, v->m))
 		return sp_fail(e, ENOMEM, "not enough memory");
-	if (!sp_against_selection(v->against, v->m, &process, &location))
+	if (!both)
 		return 0;
 	s->base = calloc(s->m->n_paths, sizeof(*s->base));
 	if (!s->base)
@@ -116,14 +119,13 @@ static int find_off_cpu(struct sp_selected *s)
 static int select_whole(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q,
                         struct sp_err *e)
 {
-	if (sp_view_open(&s->view, v->m, q->process, q->location, e) ||
-	    (v->against && v->against->without_preempted && sp_view_leave_out_preempted(&s->view, &s->preempted, e)))
+	if (sp_view_open(&s->view, v->m, q->process, q->location, e))
 		return -1;
 	s->values = s->view.values;
 	s->each = s->view.each;
-	if (find_counted(s) || find_off_cpu(s))
-		return sp_fail(e, ENOMEM, "not enough memory");
-	return v->against ? select_base(s, v, q, e) : 0;
+	if (v->against && select_base(s, v, q, e))
+		return -1;
+	return find_counted(s) || find_off_cpu(s) ? sp_fail(e, ENOMEM, "not enough memory") : 0;
 }
 
 int sp_select(struct sp_selected *s, const struct sp_viewed *v, const struct sp_view_query *q, struct sp_err *e)
@@ -157,7 +159,7 @@ void sp_selected_meta(const struct sp_selected *s, struct sp_columns *out)
 {
 	sp_meta_real(out, "total", s->values[0].incl * S);
 	sp_meta_bool(out, "clipped", s->clipped);
-	if (s->preempted > 0 || s->base_preempted > 0) {
+	if (s->base && (s->preempted > 0 || s->base_preempted > 0)) {
 		sp_meta_real(out, "preempted", s->preempted * S);
 		sp_meta_real(out, "base_preempted", s->base_preempted * S);
 	}

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The frame around all views: title of the run, tabs, current selection, search, theme.
 import { useEffect } from "preact/hooks";
+import { LegendOfPictures } from "./charts/charted";
 import { Compared } from "./parts/against";
 import { Chips } from "./parts/chips";
 import { useCutTexts } from "./parts/cut";
 import { Search } from "./parts/searchbox";
 import type { Facts } from "./data/facts";
 import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./state/hooks";
+import { Legend } from "./parts/legend";
 import { KeyHelp } from "./parts/keys";
 import { Waiting } from "./parts/Empty";
-import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { Shown, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { GroupedTabs } from "./parts/tabs";
 import { LiveState } from "./live";
 import type { Live } from "./state/live";
 import type { Store } from "./state/store";
+import { TakeAlong } from "./parts/take";
 import { Unknowns } from "./parts/unknown";
-import { views } from "./views/index";
+import { groups, views } from "./views/index";
 
 export function App({ store, live }: { store: Store; live: Live | undefined }) {
   return (
     <Provide value={store}>
-      <Frame live={live} />
+      <LegendOfPictures.Provider value={Legend}>
+        <Frame live={live} />
+      </LegendOfPictures.Provider>
     </Provide>
   );
 }
@@ -39,11 +45,12 @@ function Frame({ live }: { live: Live | undefined }) {
         <Title facts={facts.data} />
         {live && <LiveState live={live} />}
         <Search />
+        <TakeAlong view={view} facts={facts.data} />
         <KeyHelp view={view} />
         <ThemeSwitch />
       </header>
       {facts.data?.has.compare && <Compared />}
-      <Tabs views={views} shown={view} facts={facts.data} />
+      <GroupedTabs groups={groups} shown={view} facts={facts.data} />
       <Chips facts={facts.data} />
       <Unknowns facts={facts.data} />
       <main id="view" role="tabpanel" aria-labelledby={`tab-${view.id}`}>

@@ -11,7 +11,8 @@ import type { Facts, Has } from "./data/facts";
 import { KnownFacts, Provide, useFirstFacts, useQuery, useRegions, useSelection } from "./state/hooks";
 import { Waiting } from "./parts/Empty";
 import { Search } from "./parts/searchbox";
-import { Shown, Tabs, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { Shown, ThemeSwitch, lead, useTheme } from "./parts/shell";
+import { Tabs } from "./parts/tabs";
 import { FileSource } from "./data/source";
 import { NOWHERE, Store } from "./state/store";
 import { callers } from "./views/callers";
@@ -45,7 +46,7 @@ function Frame({ more }: { more: readonly Asked[] }) {
   useCutTexts();
   return (
     <KnownFacts.Provider value={facts.data}>
-      <Head facts={facts.data} />
+      <Head facts={facts.data} views={views} />
       <div class="bar">
         <Tabs views={views} shown={view} facts={facts.data} />
         <Search />
@@ -69,7 +70,7 @@ function Count({ name, count, open, flip }: { name: string; count: number; open:
 }
 
 /** Title, summary, findings and remarks of the cell. */
-function Head({ facts }: { facts: Facts | undefined }) {
+function Head({ facts, views }: { facts: Facts | undefined; views: readonly View[] }) {
   const [open, show] = useState<"findings" | "remarks">();
   const compared = useQuery(facts?.has.compare ? "compare" : undefined, {}).data?.meta;
   const findings = useQuery(facts && !facts.has.compare ? "findings" : undefined, {});
@@ -77,7 +78,7 @@ function Head({ facts }: { facts: Facts | undefined }) {
   if (!facts) return null;
   const sentences = compared ? [...compared.sentences, ...compared.costs] : facts.sentences;
   const remarks = [...facts.lost, ...facts.problems, ...(facts.pruned ?? [])];
-  const found = findings.data?.meta.findings.length ?? 0; // the document only has them if there are any
+  const found = findings.data?.meta.findings.length ?? 0;
   const flip = (what: "findings" | "remarks") => () => show(open === what ? undefined : what);
   return (
     <>
@@ -91,7 +92,7 @@ function Head({ facts }: { facts: Facts | undefined }) {
       </header>
       {open === "findings" && (
         <section class="notes findings">
-          <Findings answer={findings} regions={regions} />
+          <Findings answer={findings} regions={regions} views={views.map((view) => view.id)} />
         </section>
       )}
       {open === "remarks" && (

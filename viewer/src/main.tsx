@@ -5,6 +5,7 @@ import { loadMore } from "./parts/later";
 import { FileSource, ServerSource } from "./data/source";
 import { Live, sourceOf } from "./state/live";
 import { Store, range } from "./state/store";
+import { views } from "./views/index";
 import { laterViews } from "./views/later";
 import "./style.css";
 import "./parts/parts.css";
@@ -26,11 +27,11 @@ if (source instanceof ServerSource && store.selection.view in laterViews) loadMo
 
 declare global {
   interface Window {
-    /** For tests: the selection, and the state of the current view. */
-    spartito: { store: Store; state: () => unknown };
+    /** For tests: the selection, the state of the current view, and the names of all views of the page. */
+    spartito: { store: Store; state: () => unknown; views?: readonly string[] };
   }
 }
-window.spartito = { store, state: () => store.state() };
+window.spartito = { store, state: () => store.state(), views: views.map((view) => view.id) };
 const place = document.getElementById("app") ?? document.body.appendChild(document.createElement("div"));
 place.id = "app";
 render(<App store={store} live={live} />, place);

@@ -3,6 +3,7 @@
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
 import { CriticalView } from "./views/critical";
+import { GraphView } from "./views/graph";
 import { ImportsView } from "./views/imports";
 import { Io } from "./views/io";
 import type { laterViews } from "./views/later";
@@ -25,4 +26,5 @@ window.spartitoMore = {
   io: Io,
   imports: ImportsView,
   own: OwnView,
+  graph: GraphView,
 } satisfies Record<keyof typeof laterViews, ComponentType>;

@@ -23,5 +23,8 @@ describe("the view of a finding", () => {
     expect(shownBy(finding, facts(), regions).view).toBe("callers");
     expect(shownBy(finding, facts("time"), regions).view).toBe("timeline");
     expect(shownBy({ ...finding, topic: "small-function" }, facts("time"), regions).view).toBe("callers");
+    // a frame in a notebook has few views
+    expect(shownBy({ ...finding, topic: "imports" }, facts(), regions, ["icicle", "callers"]).view).toBe("callers");
+    expect(shownBy({ ...finding, topic: "imports" }, facts(), regions).view).toBe("imports");
   });
 });

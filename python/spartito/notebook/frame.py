@@ -163,7 +163,7 @@ def _fill(packing: Packing) -> set[str]:
     files.update(f["file"] for f in lines)
     if has["compare"]:
         packing.optional("compare", {}, "what changed")
-    elif payload.unpack(packing.experiment.get("findings", {}))[0]["findings"]:
+    else:
         packing.optional("findings", {}, "the findings")
     return files
 

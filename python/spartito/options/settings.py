@@ -177,9 +177,10 @@ def paths(text: str) -> str:
     found: dict[str, str] = {}
     for item in _items(text):
         sign = "!" if item.startswith("!") else ""
-        path = os.path.abspath(item[len(sign) :])
-        if not os.path.exists(path):
-            raise ValueError(f"{item[len(sign) :]!r}: no such file or directory")
+        given = item[len(sign) :].strip()
+        path = os.path.abspath(given)
+        if not given or not os.path.exists(path):
+            raise ValueError(f"{given!r}: no such file or directory")
         if found.setdefault(path, sign) != sign:
             raise ValueError(f"{item!r} is given with and without a !")
     return "\n".join(sign + path for path, sign in found.items())

@@ -34,7 +34,7 @@ class Part:
 
     def where(self) -> dict[str, Any]:
         """The arguments of Model.flat() and Model.tree() that choose the part."""
-        return {"location": self.location, "process": self.process, "locations": self.group}
+        return {"locations": self.group} if self.group else {"location": self.location, "process": self.process}
 
 
 def check(options: dict[str, object]) -> None:

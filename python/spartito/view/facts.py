@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 METRIC_KEYS = ("name", "unit", "exponent", "what", "exclusive", "level", "source", "total")  # of Model.info()
 FIRST = 10  # functions that ran longest, which sentences may be about
-
-
+ONE_PACKAGE = 0.8  # share of the time of these functions from which they differ by function, not by module
 MAIN = "main thread"  # a role that says no more than the thread's name
 
 
@@ -91,6 +90,16 @@ def _top(model: Model) -> list[tuple[int, dict[str, Any]]]:
     return [(row["index"], row) for row in model.flat(sort="running", limit=FIRST, imports=False)]
 
 
+def _colour(top: list[tuple[int, dict[str, Any]]]) -> str:
+    """What colours tell the functions apart: those of modules, unless nearly all time is in one package."""
+    packages: dict[str, float] = {}
+    for _, row in top:
+        package = row["module"].split(".", 1)[0]
+        packages[package] = packages.get(package, 0.0) + row["running"]
+    whole = sum(packages.values())
+    return "function" if whole and max(packages.values()) >= ONE_PACKAGE * whole else "module"
+
+
 def _versions(info: dict[str, Any]) -> dict[str, str]:
     first: dict[str, str] = info["processes"][0]["meta"] if info["processes"] else {}
     found = {"viewer": __version__, "spartito": first.get("spartito", ""), "python": first.get("python", "")}
@@ -132,7 +141,8 @@ def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool 
     known, problem = launcher(directory)
     ran = command(known, info)
     cost = _cost(info, compensated)
-    sentences = words.sentences(model, info, _top(model), 0.0 if compensated else cost["total"])
+    top = _top(model)
+    sentences = words.sentences(model, info, top, 0.0 if compensated else cost["total"])
     lost = [*losses.sentences(info), *losses.of_ranks(directory), *filter(None, (losses.ending(known), problem))]
     sentences += words.damage([*lost, *info["problems"]])
     return {
@@ -152,6 +162,7 @@ def facts(model: Model, directory: str, has: dict[str, bool], compensated: bool 
         "python": _versions(info).get("python", "").split(" ")[0],
         "traced": info["traced"],
         **words.as_members(sentences),
+        "colour": _colour(top),
         "cost": cost,
         "compensated": compensated,
         "lost": lost,

@@ -71,8 +71,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         (LocationIndex), begin (RangeBegin), end (RangeEnd), limit (RowLimit), metric (name of a metric: its columns are there, and
         decide on order and limit). meta: total (inclusive time of the root (s): that of what is selected), clipped (begin or end
         was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full
-        length), preempted (optional; compared, if both runs know it: s in which threads were preempted, which no time here
-        contains), base_preempted (optional; that of the other run (s)), base_total (optional; the other run's total (s), where it
+        length), preempted (optional; compared, if both runs know it: s in which threads were preempted, which incl and excl do not
+        contain), base_preempted (optional; that of the other run (s)), base_total (optional; the other run's total (s), where it
         has a counterpart of what is selected), base_none (optional; a sentence: why there are no columns of the other run), paths
         (how many there are), shown (how many of them have rows), labels[] (optional; of calls with values of parameters: the
         values). Columns: parent (u32; row of the caller, none: nobody), region (u32), visits (f64; calls; 0 in all rows of
@@ -86,7 +86,7 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         exclusive times decides. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),
         limit (RowLimit). meta: total (inclusive time of the root (s): that of what is selected), clipped (begin or end was given:
         times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length),
-        preempted (optional; compared, if both runs know it: s in which threads were preempted, which no time here contains),
+        preempted (optional; compared, if both runs know it: s in which threads were preempted, which incl and excl do not contain),
         base_preempted (optional; that of the other run (s)), base_total (optional; the other run's total (s), where it has a
         counterpart of what is selected), base_none (optional; a sentence: why there are no columns of the other run), functions
         (how many ran), unranged[] (optional; within a range of time: metrics that have no columns, as their values are not in the
@@ -187,13 +187,14 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         command[] (of the program, as it was started), host (of the first process), hosts (how many), start (seconds since 1970),
         duration (s), busy (time in functions of all locations together (s)), visits (calls that were measured), regions, paths,
         events (in the trace), bytes (of the raw files), python (its version), traced (there is a trace), sentences[] (where the
-        time goes, in words), about[] (the region that each sentence is about, null: no single one), cost (What measuring added.; in
-        (s for each call, within its exclusive time), out (s for each call, within its caller's exclusive time), total (s), share
-        (of the running time of all locations, or of their time if that is not split)), compensated (that cost was taken out of the
-        times), lost[] (sentences: what was not recorded), problems[] (sentences: what is damaged), processes[] (Process),
-        locations[] (Location), metrics[] (Metric), has (Has), settings (with which the run was recorded), versions (of viewer,
-        spartito, python, mpi; those that are known), pruned[] (optional; sentences, in a page of `spartito html`: what it leaves
-        out to stay within its size limit), file (optional; the page is such a file).
+        time goes, in words), about[] (the region that each sentence is about, null: no single one), colour ('module', 'function';
+        what colours tell functions apart better: function if one package has 80 % of the running time of the ten functions that ran
+        longest), cost (What measuring added.; in (s for each call, within its exclusive time), out (s for each call, within its
+        caller's exclusive time), total (s), share (of the running time of all locations, or of their time if that is not split)),
+        compensated (that cost was taken out of the times), lost[] (sentences: what was not recorded), problems[] (sentences: what
+        is damaged), processes[] (Process), locations[] (Location), metrics[] (Metric), has (Has), settings (with which the run was
+        recorded), versions (of viewer, spartito, python, mpi; those that are known), pruned[] (optional; sentences, in a page of
+        `spartito html`: what it leaves out to stay within its size limit), file (optional; the page is such a file).
     BaseFacts
         Facts of the other run, without its processes and locations. title (what ran), directory (of the experiment), command[] (of
         the program, as it was started), host (of the first process), hosts (how many), start (seconds since 1970), duration (s),
@@ -479,7 +480,7 @@ class Experiment:
 
         def made() -> dict[str, Any]:
             sentences = changes.sentences(self.model, self.model.info(), base.model.info())
-            other = {key: value for key, value in base.facts().items() if key not in ("processes", "locations", "about")}
+            other = {key: value for key, value in base.facts().items() if key not in ("processes", "locations", "about", "colour")}
             same = self._counterparts(base)
             places = {"processes": same.processes, "locations": same.locations, "names": same.names}
             there, here = ((one.directory, one.model.info()) for one in (base, self))

@@ -174,21 +174,24 @@ bool *sp_paths_imported(const struct sp_model *m)
 {
 	bool *within = calloc(m->n_paths + 1, sizeof *within);
 	uint8_t *state = calloc(m->n_paths + 1, sizeof *state);
+	uint8_t *below = calloc(m->n_regions + 1, 2 * sizeof *below); /* of each region: state_of() by the caller's */
+	const bool ok = within && state && below;
 
-	for (uint32_t i = 1; within && state && i < m->n_paths;
-	     i++) { /* a caller has a smaller index than its callees */
-		const uint32_t caller = m->paths[i].parent;
-		const struct sp_region *r = &m->regions[m->paths[i].region];
+	for (size_t i = 0; ok && i < 2 * m->n_regions; i++) /* a region may have thousands of paths */
+		below[i] = (uint8_t)state_of(i % 2 ? LOADING : BODY, &m->regions[i / 2]);
+	for (uint32_t i = 1; ok && i < m->n_paths; i++) { /* a caller has a smaller index than its callees */
+		const uint32_t caller = m->paths[i].parent, region = m->paths[i].region;
+		const bool ends = state[caller] == LOADING && sp_region_is_own(&m->regions[region]);
 
-		state[i] = (uint8_t)state_of(state[caller], r);
-		within[i] =
-		    state[i] == LOADING || (within[caller] && !(state[caller] == LOADING && sp_region_is_own(r)));
+		state[i] = below[2 * (size_t)region + state[caller]];
+		within[i] = state[i] == LOADING || (within[caller] && !ends);
 	}
-	if (!state) {
+	free(state);
+	free(below);
+	if (!ok) {
 		free(within);
 		within = NULL;
 	}
-	free(state);
 	return within;
 }
 

@@ -66,15 +66,20 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 	struct iovec parts[PARTS];
 	for (int i = 0; i < PARTS; i++)
 		parts[i] = (struct iovec){(void *)zeros, sizeof zeros};
+	bool refused = false; /* pwritev(), as in a container that does not know it */
 	for (const uint64_t end = offset + bytes; offset < end;) {
 		const uint64_t aligned = offset - offset % PIECE + PIECE, stop = aligned < end ? aligned : end;
-		const uint64_t whole = (stop - offset) / SP_RAW_PAGE;
+		const uint64_t rest = stop - offset, whole = refused ? 0 : rest / SP_RAW_PAGE;
 		/* an interrupted write may end within a page */
-		const ssize_t written = whole ? pwritev(fd, parts, (int)whole, (off_t)offset)
-		                              : pwrite(fd, zeros, stop - offset, (off_t)offset);
-		if (written == 0 || (written < 0 && errno != EINTR))
+		const ssize_t written =
+		    whole ? pwritev(fd, parts, (int)whole, (off_t)offset)
+		          : pwrite(fd, zeros, rest < sizeof zeros ? rest : sizeof zeros, (off_t)offset);
+		if (written > 0)
+			offset += (uint64_t)written;
+		else if (written < 0 && whole && (errno == ENOSYS || errno == EPERM || errno == EINVAL))
+			refused = true;
+		else if (written == 0 || errno != EINTR)
 			return written ? -errno : -ENOSPC;
-		offset += written > 0 ? (uint64_t)written : 0;
 	}
 	return 0;
 }

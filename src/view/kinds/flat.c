@@ -40,10 +40,10 @@ static int sum_paths(struct flat *f)
 /* Sums the part of each region's time that is in imports. */
 static int sum_imported(struct flat *f)
 {
-	const struct sp_model *m = f->s->m;
+	const struct sp_model *m = f->s->own; /* imports of the base alone have no time here */
 	bool *within = sp_paths_imported(m);
 
-	f->imported = calloc(m->n_regions, sizeof *f->imported);
+	f->imported = calloc(f->s->m->n_regions, sizeof *f->imported);
 	for (uint32_t i = 1; within && f->imported && i < m->n_paths; i++) {
 		struct sp_numbers path = {.v = f->s->values[i]};
 
@@ -150,7 +150,7 @@ static int put_imported(const struct flat *f, struct sp_columns *out)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; f->imported && i < f->n; i++)
 		any |= f->imported[f->order[i]] > 0;
 	if (!any)
 		return 0;

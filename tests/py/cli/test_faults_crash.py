@@ -292,8 +292,8 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers of the system calls")
-@pytest.mark.parametrize("refused", ["285", "285,28"], ids=["fallocate", "fallocate and madvise"])
-def test_fallocate_refused(tmp_path, spartito, refused):
+@pytest.mark.parametrize("refused", ["296", "28", "296,28"], ids=["pwritev", "madvise", "both"])
+def test_calls_that_make_pages_are_refused(tmp_path, spartito, refused):
     (tmp_path / "p.py").write_text("def leaf(): pass\nfor i in range(50000): leaf()\nprint(i)\n")
     words = [str(word) for word in (*spartito, "run", "-q", "--trace", "-o", "x", "--", sys.executable, "p.py")]
     done = subprocess.run([sys.executable, "-c", REFUSE, refused, *words], cwd=tmp_path, capture_output=True, text=True)

@@ -148,6 +148,8 @@ def test_own_paths(spartito, tmp_path):
     assert categories(Model(out, own=f"!{tmp_path / 'app'}"))["__main__:work"] == "libraries"
     done = run(spartito, "report", "own", "--own", "app", "--own", "!app", "out", cwd=tmp_path)
     assert done.returncode == 2 and "--own: '!app' is given with and without a !" in done.stderr
+    done = run(spartito, "report", "own", "--own", "!", "out", cwd=tmp_path)
+    assert done.returncode == 2 and "--own: '': no such file or directory" in done.stderr
     # the choice of the run holds for its filter and its reports
     shutil.rmtree(out)
     measured(spartito, tmp_path, "-q", "--only-mine", "--own", "../elsewhere")

@@ -138,6 +138,11 @@ class Viewer:
         self.page.wait_for(SETTLED)
         return self.view()
 
+    def show(self, view):
+        """Shows another view with the same selection; returns what it shows."""
+        self.page.evaluate(f"window.spartito.store.select({{ view: {view!r} }})")
+        return self.ready()
+
     def index_of(self, name):
         """The region's number, requested from the server without a page."""
         with urllib.request.urlopen(self.url + "data/regions", timeout=browser.PATIENCE) as answer:

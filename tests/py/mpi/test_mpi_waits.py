@@ -161,6 +161,8 @@ def test_point_to_point(spartito, mpi, ranks):  # noqa: F811
     # they sleep
     waiting = {tuple(path["stacks"][str(p["path"])][-1:]): p["waiting"] for p in path["paths"]}
     assert waiting["__main__:first",] >= 0.28 and waiting["__main__:second",] >= 0.28
+    for name in ("__main__:first", "__main__:second"):  # each has one call path
+        assert waiting[name,] == pytest.approx(next(r["waiting"] for r in path["regions"] if r["name"] == name))
     assert [a[2] for a in path["pieces"][:-1]] == [b[1] for b in path["pieces"][1:]]
     out = found.ask("waits").stdout
     assert "  Messages in Wrong Order\n" in out and "> __main__:late_object > MPI_Mprobe\n" in out

@@ -152,6 +152,7 @@ def test_the_findings_of_a_cell(lab, opened):
     assert "In[2]:step" in text and "Try: " in text
     frame.evaluate("document.querySelector('.findings button').click()")
     frame.wait_for("document.querySelector('[role=tab][aria-selected=true]').textContent === 'Callers'")
+    frame.view()
 
 
 def test_a_notebook_of_the_score_p_kernel(lab, opened):

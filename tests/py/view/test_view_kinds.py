@@ -206,6 +206,15 @@ def test_python_packs_the_same_layout():
             payload.unpack(bad)
 
 
+@pytest.mark.parametrize(
+    ("times", "colour"), [([8.5, 1, 0.5], "function"), ([5, 2, 3], "module"), ([0, 0, 0], "module"), ([], "module")]
+)
+def test_colours_are_those_of_functions_if_one_package_has_nearly_all_time(times, colour):
+    modules = ("solver.core", "solver.grid", "json")
+    top = [(0, {"module": module, "running": time}) for module, time in zip(modules, times)]
+    assert facts._colour(top) == colour
+
+
 def test_facts_of_a_run(recorded):
     experiment = kinds.open_experiment(str(recorded))
     meta, columns = payload.unpack(experiment.get("facts", {}))
@@ -453,10 +462,10 @@ def test_two_runs_are_compared(recorded, tmp_path):
     assert reported["base"]["title"] == "program.py 'with words'" and reported["sentences"][0].startswith("This run took ")
     assert any("is now" in text for text in reported["sentences"]) and any("alone" in text for text in reported["sentences"])
     assert payload.unpack(experiment.get("facts", {}))[0]["has"]["compare"] is True
-    _, selected = view(experiment.model, "flat", location=1)
+    about, selected = view(experiment.model, "flat", location=1)
     _, helper = view(there, "flat", location=1)
-    assert nearly(sum(selected["base_excl"]), sum(helper["excl"]))
-    for wrong in (experiment.model, there):
+    assert nearly(sum(selected["base_excl"]) + about.get("base_preempted", 0), sum(helper["excl"]))
+    for wrong in (experiment.model, there.model):
         with pytest.raises(ValueError, match="once"):
             experiment.model.view_against(wrong)
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Summary, table, icicle and sunburst in a real browser: their numbers equal the model's, and they share one selection."""
 
+import base64
+import csv
+import io
 import subprocess
 import sys
 
@@ -300,3 +303,135 @@ def test_a_narrow_window_cuts_nothing_off(viewer):
                 for left2, right2, top2, bottom2 in boxes[:i]:
                     assert right <= left2 + 1 or right2 <= left + 1 or bottom <= top2 + 1 or bottom2 <= top + 1
     viewer.size(1280, 800)
+
+
+TABS = "[...document.querySelectorAll('[role=tab]')].map((tab) => tab.id.replace('tab-', ''))"
+GROUPS = """[...document.querySelectorAll('.tabs .group > button')].map(
+    (b) => b.textContent + (b.parentElement.className.includes('open') ? '*' : ''))"""
+
+
+def test_views_are_in_groups_and_those_without_data_behind_more(viewer):
+    viewer.open("view=summary")
+    assert viewer.page.evaluate(GROUPS) == ["Functions", "Parallel"] or viewer.page.evaluate(GROUPS) == ["Functions"]
+    assert viewer.page.evaluate(TABS)[0] == "summary" and "table" not in viewer.page.evaluate(TABS)
+    viewer.page.evaluate("document.querySelector('.tabs .group > button').click()")
+    viewer.ready()
+    assert viewer.selection()["view"] == "table" and "Functions*" in viewer.page.evaluate(GROUPS)
+    tabs = viewer.page.evaluate(TABS)
+    assert tabs[:4] == ["summary", "table", "own", "icicle"] and not {"timeline", "memory"} & set(tabs)
+    # arrow keys go from tab to tab, also into another group, and keep the focus
+    viewer.focus("#tab-table")
+    viewer.key("ArrowRight", "ArrowRight")
+    assert viewer.selection()["view"] == "icicle" and viewer.page.evaluate("document.activeElement.id") == "tab-icicle"
+    viewer.key("ArrowLeft", "ArrowLeft", "ArrowLeft")
+    assert viewer.selection()["view"] == "summary" and viewer.page.evaluate("document.activeElement.id") == "tab-summary"
+    # the title of a group leads to the view of it that was shown last
+    viewer.show("callers")
+    viewer.show("summary")
+    viewer.page.evaluate("document.querySelector('.tabs .group > button').click()")
+    viewer.ready()
+    assert viewer.selection()["view"] == "callers"
+    # what the run has no data for; the keys of the tabs do not work behind the dialog
+    viewer.page.evaluate("document.querySelector('.tabs .more').click()")
+    assert viewer.page.evaluate("document.querySelector('dialog[open]').ariaLabel") == "Views without data"
+    text = viewer.page.evaluate("document.querySelector('dialog[open]').innerText")
+    assert "Timeline" in text and "Memory was not recorded: spartito run --memory-profile records it" in text
+    viewer.key("ArrowRight")
+    assert viewer.selection()["view"] == "callers"
+    viewer.page.evaluate("[...document.querySelectorAll('dialog[open] .link')].find((b) => b.textContent === 'Memory').click()")
+    viewer.page.wait_for("document.querySelector('#view').innerText.includes('Memory was not recorded')")
+    assert viewer.selection()["view"] == "memory" and "memory" in viewer.page.evaluate(TABS)
+    assert viewer.page.evaluate("document.querySelector('dialog[open]')") is None
+
+
+LEGEND = """[...document.querySelectorAll('.colours li')].map(
+    (e) => [e.querySelector('.name').textContent, e.querySelector('i').style.background])"""
+
+
+def test_colours_are_those_of_modules_or_of_functions(viewer, model):
+    view = viewer.open("view=icicle&colour=module")
+    top = view["top"][0]["name"]
+    by_module = viewer.page.evaluate(LEGEND)
+    assert {"__main__", "json"} <= {name for name, _ in by_module}
+    pixels = viewer.pixels()[1]
+    select = "document.querySelector('.colours select')"
+    viewer.page.evaluate(f"{select}.value = 'function'; {select}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
+    viewer.ready()
+    assert viewer.selection()["colour"] == "function" and viewer.pixels()[1] != pixels
+    by_function = dict(viewer.page.evaluate(LEGEND))
+    names = [row["name"] for row in functions(model, sort="running")][: len(by_function)]
+    assert list(by_function) == names
+    # the same colour in the table and the summary
+    at = names.index(f"__main__:{LONG}")
+    for place in ("table", "summary"):
+        viewer.show(place)
+        found = viewer.page.evaluate(
+            "[...document.querySelectorAll('.table .row:not(.head), .bars button')].map((e) => "
+            "[e.textContent, (e.querySelector('.swatch') ?? e.querySelector('.track i')).style.background])"
+        )
+        assert [colour for text, colour in found if LONG in text][0] == by_function[names[at]], place
+    # a click in the legend selects, a second one does not
+    viewer.show("icicle")
+    entry = f"document.querySelectorAll('.colours li button')[{at}]"
+    viewer.page.evaluate(f"{entry}.click()")
+    viewer.ready()
+    assert viewer.selection()["region"] == viewer.index_of(names[at]) and viewer.page.evaluate(f"{entry}.ariaPressed") == "true"
+    viewer.page.evaluate(f"{entry}.click()")
+    viewer.ready()
+    assert "region" not in viewer.selection()
+    # the address keeps the choice; without one, the run's facts decide
+    assert viewer.open(viewer.page.evaluate("location.hash.slice(1)"))["top"][0]["name"] == top
+    assert dict(viewer.page.evaluate(LEGEND)) == by_function
+    viewer.open("view=icicle&colour=module")
+    assert viewer.page.evaluate(LEGEND) == by_module
+    assert viewer.page.exceptions() == []
+
+
+# keeps what is copied and saved: a browser without a window has neither clipboard nor downloads
+KEEP = """
+window.taken = {};
+navigator.clipboard.writeText = async (text) => { window.taken.text = text };
+URL.createObjectURL = (blob) => {
+    const reader = new FileReader();
+    reader.onload = () => { window.taken.data = reader.result };
+    reader.readAsDataURL(blob);
+    return "#";
+};
+HTMLAnchorElement.prototype.click = function () { window.taken.name = this.download };
+"""
+
+
+def take(viewer, title):
+    """Chooses an entry of the dialog; returns what was taken, and what the page says."""
+    viewer.page.evaluate(KEEP)
+    viewer.page.evaluate("document.querySelector('header [title^=\"Copy the link\"]').click()")
+    entries = "[...document.querySelectorAll('dialog.take .link')]"
+    viewer.page.evaluate(f"{entries}.find((b) => b.textContent === {title!r}).click()")
+    viewer.page.wait_for("document.querySelector('dialog.take [role=status]').textContent")
+    if title.startswith("Save"):
+        viewer.page.wait_for("window.taken.data")
+    said = viewer.page.evaluate("document.querySelector('dialog.take [role=status]').textContent")
+    titles = viewer.page.evaluate(f"{entries}.map((b) => b.textContent)")
+    viewer.page.evaluate("document.querySelector('dialog.take .quiet').click()")
+    return viewer.page.evaluate("window.taken"), said, titles
+
+
+def test_link_selection_picture_and_table_can_be_taken_along(viewer, model):
+    viewer.open(f"view=table&region={viewer.index_of('__main__:leaf')}")
+    taken, said, titles = take(viewer, "Save the table (CSV)")
+    assert said == "The table is saved." and taken["name"] == "program.py-table.csv"
+    assert titles == ["Copy the link to this view", "Copy the selection as text", "Save the table (CSV)"]
+    head, *rows = csv.reader(io.StringIO(base64.b64decode(taken["data"].partition(",")[2]).decode(), newline=""))
+    known = {row["name"]: row for row in functions(model)}
+    assert head[0] == "Function" and {row[0] for row in rows} == set(known)
+    calls = head.index("calls")
+    assert all(int(row[calls]) == known[row[0]]["visits"] for row in rows if known[row[0]]["file"].endswith("program.py"))
+    taken, said, _ = take(viewer, "Copy the link to this view")
+    assert said == "The link is copied." and taken["text"] == viewer.page.evaluate("location.href")
+    taken, _, _ = take(viewer, "Copy the selection as text")
+    assert taken["text"] == "function: __main__:leaf"
+    viewer.open("view=icicle")
+    taken, said, titles = take(viewer, "Save the picture (PNG)")
+    assert said == "The picture is saved." and "Save the table (CSV)" not in titles
+    assert taken["name"] == "program.py-icicle.png" and base64.b64decode(taken["data"].partition(",")[2]).startswith(b"\x89PNG")
+    assert viewer.page.exceptions() == []

@@ -268,7 +268,7 @@ def test_without_findings_and_imports_a_line_says_so(tmp_path):
         v.open("view=summary")
         v.page.wait_for(FOUND)
         assert v.view()["findings"] == [] and "No finding" in v.page.evaluate(TEXT)
-        v.page.evaluate("document.querySelector('#tab-imports').click()")
+        v.page.evaluate("window.spartito.store.select({ view: 'imports' })")
         v.page.wait_for("document.querySelector('#view').innerText.includes('No imports were recorded')")
     finally:
         v.close()

@@ -318,7 +318,7 @@ def test_keys_open_rows_and_select_a_range_that_all_share(viewer, model):
     viewer.key("w", "w", "w", "R")
     begin, end = viewer.selection()["begin"], viewer.selection()["end"]
     assert 0 < end - begin < 0.9 * (model.info()["end"] - model.info()["begin"])
-    x, y = viewer.box("#tab-table")
+    x, y = viewer.box(".tabs .group:nth-child(2) > button")  # Functions: its first view is the table
     view = viewer.click(x + 5, y + 5)
     assert viewer.selection()["view"] == "table" and viewer.selection()["begin"] == begin
     assert view["total"] == pytest.approx(sums(model, begin=begin, end=end)[0])
@@ -347,21 +347,18 @@ def test_the_second_script_comes_when_a_page_of_it_is_opened(recorded, tmp_path_
     try:
         v.open("view=table")
         assert v.page.evaluate("[...document.scripts].map((s) => s.src.split('/').pop())") == ["app.js"]
-        x, y = v.box("#tab-states")
-        assert v.click(x + 5, y + 5)["bands"]
+        assert v.show("states")["bands"]
         assert v.page.evaluate("[...document.scripts].map((s) => s.src.split('/').pop())") == ["more.js", "app.js"]
         # when the server does not answer, the view offers to try again
         v.page.call("Page.navigate", url="about:blank")
         v.open("view=table")
         v.page.call("Network.enable")
         v.page.call("Network.setBlockedURLs", urls=["*more.js"])
-        v.page.evaluate("document.querySelector('#tab-states').click()")
+        v.page.evaluate("window.spartito.store.select({ view: 'states' })")
         v.page.wait_for("document.body.innerText.includes('This view could not be loaded')")
         v.page.call("Network.setBlockedURLs", urls=[])
-        v.page.evaluate("document.querySelector('#tab-table').click()")
-        v.ready()
-        v.page.evaluate("document.querySelector('#tab-states').click()")
-        assert v.ready()["bands"]
+        v.show("table")
+        assert v.show("states")["bands"]
     finally:
         v.close()
 

@@ -296,7 +296,7 @@ def test_views_without_ranges_are_reported(viewer, model):
 
 
 def test_the_help_of_keys(viewer):
-    box = "(() => { const box = document.querySelector('dialog'); return box.open && box.textContent })()"
+    box = "(() => { const box = document.querySelector('dialog[aria-label=Keys]'); return box.open && box.textContent })()"
     viewer.open("view=bottomup")
     assert viewer.page.evaluate(box) is False
     viewer.key("?")

@@ -3,10 +3,11 @@
 import { useMemo, useReducer, useRef } from "preact/hooks";
 import { type Spread, type Stats, TIMES, type Time } from "../data/balance";
 import { both } from "../data/change";
-import { type Colour, css, muted, ofModule } from "../draw/colour";
+import { type Colour, css, muted } from "../draw/colour";
 import { NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import { useDark, useSelection } from "../state/hooks";
+import { useRegionColours } from "../state/colours";
 import { type Inks, inksOf, setFont, write } from "../draw/ink";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Scrollbar } from "../parts/Scrollbar";
@@ -167,15 +168,16 @@ function hitAt(bars: Bars, sight: Sight, x: number, y: number): Hit | undefined 
 
 function useColour(regions: Regions, selected: number | undefined, one: boolean): { dark: boolean; inks: Inks; colour: (region: number) => Colour } {
   const dark = useDark();
+  const own = useRegionColours(regions);
   const { theme } = useSelection();
   return useMemo(() => {
     const colour = (region: number): Colour => {
-      const full = ofModule(regions.groupOf(region), dark);
+      const full = own(region);
       if (one || selected === undefined || region === selected) return full;
       return muted(dark);
     };
     return { dark, inks: inksOf(dark), colour };
-  }, [regions, dark, theme, selected, one]);
+  }, [own, dark, theme, selected, one]);
 }
 
 function press(bars: Bars, state: { scroll: number; focus: number }, height: number, key: string): boolean {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The controls around a picture of the call tree (icicle or sunburst).
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, type ComponentType, createContext } from "preact";
+import { useContext } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
@@ -8,9 +9,13 @@ import { Shows } from "../parts/shows";
 import { type Chart, spoken, useChart } from "./treechart";
 import { count, percent } from "../data/units";
 
+/** The legend of colours above the pictures; undefined: no legend, as in a frame of a notebook, which is too low. */
+export const LegendOfPictures = createContext<ComponentType | undefined>(undefined);
+
 /** menu: further controls of the picture; children: draws the picture when the tree is loaded. */
 export function Charted({ menu, children }: { menu: ComponentChildren; children: (chart: Chart) => ComponentChildren }) {
   const [paint, setPaint] = usePaint();
+  const Legend = useContext(LegendOfPictures);
   const { chart, problem } = useChart(paint);
   if (!chart) return <Waiting problem={problem} what="the call tree" />;
   if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
@@ -27,6 +32,7 @@ export function Charted({ menu, children }: { menu: ComponentChildren; children:
         )}
       </Toolbar>
       <Uncompared problem={chart.tree.baseNone} />
+      {Legend && (paint === "module" || !chart.tree.base) && <Legend />}
       {chart.tree.total > 0 || !chart.tree.weight.metric ? (
         children(chart)
       ) : (

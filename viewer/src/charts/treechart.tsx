@@ -3,11 +3,12 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { heldIn, step } from "../calltree/boxes";
 import { type Measure, change, largestChange } from "../data/change";
-import { type Colour, INK, css, muted, ofChange, ofModule } from "../draw/colour";
+import { type Colour, INK, css, muted, ofChange } from "../draw/colour";
 import { NONE } from "../data/columns";
-import { MPI, type Metric, type Regions } from "../data/facts";
+import type { Metric, Regions } from "../data/facts";
 import { useDark, useRegions, useSelection, useStore, useTree } from "../state/hooks";
 import { Pairs } from "../parts/Tooltip";
+import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
 import { type Hits, ROOT, type Tree, hitsIn } from "../calltree/tree";
 import { count, percent, shorten, signed, smaller, time } from "../data/units";
@@ -48,13 +49,9 @@ export interface Chart {
   key: (event: KeyboardEvent) => boolean;
 }
 
-function colouring(tree: Tree, regions: Regions, dark: boolean, paint: Paint): (row: number) => Colour {
+function colouring(tree: Tree, own: (region: number) => Colour, dark: boolean, paint: Paint): (row: number) => Colour {
   const base = tree.base;
-  if (paint === "module" || !base) {
-    const colours = regions.modules.map((module) => ofModule(module, dark));
-    const mpi = ofModule(MPI, dark);
-    return (row) => (regions.groupOf(tree.region[row]!) === MPI ? mpi : (colours[regions.module[tree.region[row]!]!] ?? muted(dark)));
-  }
+  if (paint === "module" || !base) return (row) => own(tree.region[row]!);
   const most = largestChange(tree.excl, base.excl);
   // a caller contains the change of its callees, so only inclusive time also colours the path to a change
   const largest = Math.max(most, largestChange(tree.incl, base.incl));
@@ -78,7 +75,8 @@ export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefi
     latest.current = row;
     showFocus(row);
   };
-  const colour = useMemo(() => (tree && regions ? colouring(tree, regions, dark, paint) : undefined), [tree, regions, dark, paint]);
+  const own = useRegionColours(regions);
+  const colour = useMemo(() => (tree && regions ? colouring(tree, own, dark, paint) : undefined), [tree, regions, own, dark, paint]);
   const centre = useMemo(() => tree?.find(selection.centre) ?? ROOT, [tree, selection.centre]);
   const selected = useMemo(() => tree?.find(selection.path, true) ?? ROOT, [tree, selection.path]);
   if (!tree || !regions || !colour) return { chart: undefined, problem: answer.problem ?? regionsAnswer.problem };

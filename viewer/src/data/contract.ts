@@ -245,7 +245,7 @@ export interface Answers {
       total: number;
       /** begin or end was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length */
       clipped: boolean;
-      /** compared, if both runs know it: s in which threads were preempted, which no time here contains */
+      /** compared, if both runs know it: s in which threads were preempted, which incl and excl do not contain */
       preempted?: number;
       /** that of the other run (s) */
       base_preempted?: number;
@@ -300,7 +300,7 @@ export interface Answers {
       total: number;
       /** begin or end was given: times are those within the range; visits, min, max and std those of the calls that ended in it, at their full length */
       clipped: boolean;
-      /** compared, if both runs know it: s in which threads were preempted, which no time here contains */
+      /** compared, if both runs know it: s in which threads were preempted, which incl and excl do not contain */
       preempted?: number;
       /** that of the other run (s) */
       base_preempted?: number;
@@ -705,6 +705,8 @@ export interface Facts {
   sentences: string[];
   /** the region that each sentence is about, null: no single one */
   about: (number | null)[];
+  /** what colours tell functions apart better: function if one package has 80 % of the running time of the ten functions that ran longest */
+  colour: "module" | "function";
   /** What measuring added. */
   cost: {
     /** s for each call, within its exclusive time */

@@ -22,9 +22,11 @@ const VIEWS: Record<string, (facts: Facts) => string | false> = {
   "child-process": ({ has }) => has.time && "timeline",
 };
 
-/** The change of the selection that shows a finding: its view, and its call path or function. */
-export function shownBy({ topic, path, function: name }: Pick<Finding, "topic" | "path" | "function">, facts: Facts, regions: Regions): Partial<Selection> {
-  const view = VIEWS[topic]?.(facts) || "callers";
+/** The change of the selection that shows a finding: its view, and its call path or function. views: the views that there are; undefined:
+ * all. */
+export function shownBy({ topic, path, function: name }: Pick<Finding, "topic" | "path" | "function">, facts: Facts, regions: Regions, views?: readonly string[]): Partial<Selection> {
+  const best = VIEWS[topic]?.(facts) || "callers";
+  const view = views && !views.includes(best) ? "callers" : best;
   const found = pathOf(regions, path);
   const region = regionNamed(regions, name) ?? regionNamed(regions, `${name}:<module>`); // of imports it is a module
   return { view, ...(found ? { path: found } : { path: undefined, region }) };

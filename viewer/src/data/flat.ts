@@ -87,6 +87,9 @@ export class Flat {
   }
 }
 
+/** For useAnswer(): the views that use it share one object. */
+export const asFlat = (columns: Columns<"flat">): Flat => new Flat(columns);
+
 export function largest(numbers: ArrayLike<number>): number {
   let most = 0;
   for (let i = 0; i < numbers.length; i++) {

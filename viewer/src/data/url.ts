@@ -20,6 +20,8 @@ export interface Selection {
   metric?: string;
   /** OWN: views of call paths show own functions alone. */
   code?: string;
+  /** What functions are coloured by: "module" or "function"; undefined: as the facts of the run say. */
+  colour?: string;
   /** Which part of a view is shown, where it has several; other views ignore it. */
   part?: string;
   theme?: Theme;
@@ -53,7 +55,7 @@ export function readPath(text: string): number[] | undefined {
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre"] as const;
-const TEXTS = ["module", "search", "metric", "code", "part"] as const;
+const TEXTS = ["module", "search", "metric", "code", "part", "colour"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Colours of modules, computed from their names, so they are the same in every run. Hue and lightness differ enough for common kinds of
+// Colours of modules and functions, computed from their names, so they are the same in every view and every run. Hue and lightness differ enough for common kinds of
 // colour blindness. Labels on boxes have a contrast of at least 4.5:1, which the tests check.
 
-import { MPI, isGroup } from "../data/facts";
+import { MPI, type Regions, isGroup } from "../data/facts";
 
 export type Colour = readonly [number, number, number];
 
@@ -48,14 +48,43 @@ function nudged(colour: Colour, by: number): Colour {
   return colour.map((part) => Math.round(Math.min(255, Math.max(0, part + by)))) as unknown as Colour;
 }
 
+/** One of the colours of modules; `shaded` chooses between three lightnesses of the hue, away from the label's colour. */
+function named(text: string, shaded: string, dark: boolean): Colour {
+  const colour = (dark ? DARK : LIGHT)[hash(text) % LIGHT.length]!;
+  return nudged(colour, (dark ? -1 : 1) * ((hash(shaded) >>> 8) % 3) * 9);
+}
+
 /** A package has a hue; its modules differ a little in lightness. Groups without module are grey, except MPI. */
 export function ofModule(module: string, dark: boolean): Colour {
   if (module === MPI) return IN_MPI[dark ? "dark" : "light"];
   if (!module || module === "builtins" || isGroup(module)) return GREY[dark ? "dark" : "light"];
-  const top = module.split(".", 1)[0]!;
-  const colour = (dark ? DARK : LIGHT)[hash(top) % LIGHT.length]!;
-  const shade = (hash(module) >>> 8) % 3; // away from the label's colour
-  return nudged(colour, (dark ? -1 : 1) * shade * 9);
+  return named(module.split(".", 1)[0]!, module, dark);
+}
+
+/** What functions are coloured by. */
+export type ColouredBy = "module" | "function";
+
+const made = new WeakMap<Regions, Map<string, (region: number) => Colour>>();
+
+/** The colour of each function. MPI and what is no function have their colours in both cases. */
+export function ofRegions(regions: Regions, by: ColouredBy, dark: boolean): (region: number) => Colour {
+  let known = made.get(regions);
+  if (!known) made.set(regions, (known = new Map()));
+  const key = `${by} ${dark}`;
+  let colours = known.get(key);
+  if (!colours) known.set(key, (colours = makeColours(regions, by, dark)));
+  return colours;
+}
+
+function makeColours(regions: Regions, by: ColouredBy, dark: boolean): (region: number) => Colour {
+  const known: Colour[] = [];
+  const make = (region: number): Colour => {
+    const name = regions.names[region];
+    if (name === undefined) return muted(dark);
+    const group = regions.groupOf(region);
+    return by === "module" || !group || isGroup(group) ? ofModule(group, dark) : named(name, name, dark);
+  };
+  return (region) => (known[region] ??= make(region));
 }
 
 export const css = (colour: Colour): string => `rgb(${colour[0]},${colour[1]},${colour[2]})`;

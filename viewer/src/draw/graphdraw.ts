@@ -155,7 +155,7 @@ export interface Paint {
   soft: string;
   line: string;
   accent: string;
-  colour: (module: string) => string;
+  colour: (region: number) => string;
   /** The colour of a change from -1 to 1. */
   changed: (change: number) => string;
   /** The colour of functions that are not highlighted. */
@@ -222,7 +222,7 @@ function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chos
     const region = p.picked.nodes[i]!;
     if (p.picked.stubs.has(region)) drawStub(pen, box, paint);
     const full = paint.highlighted(region);
-    pen.fillStyle = !full ? paint.muted : p.change ? paint.changed(p.change[i]!) : paint.colour(text.module);
+    pen.fillStyle = !full ? paint.muted : p.change ? paint.changed(p.change[i]!) : paint.colour(region);
     pen.fillRect(box.x, box.y, box.width, box.height);
     pen.fillStyle = paint.paper;
     pen.fillRect(box.x + 1, box.y + 1, box.width - 2, 4);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A function's name in tables: in its module's colour, indented by its depth, with a button to expand it.
+// A function's name in tables: with its colour, indented by its depth, with a button to expand it.
 import type { ComponentChildren } from "preact";
-import { css, ofModule } from "../draw/colour";
+import { css } from "../draw/colour";
 import type { Regions } from "../data/facts";
-import { useDark } from "../state/hooks";
+import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../data/columns";
 import { smaller } from "../data/units";
@@ -21,9 +21,8 @@ export function nameOf(regions: Regions, region: number, hidden = 0): string {
 interface Props {
   regions: Regions;
   region: number;
-  /** Default: the region's label. */
-  text?: string;
-  hidden?: number;
+  /** nameOf(), or another name for it. */
+  text: string;
   depth?: number;
   /** undefined: cannot be expanded. */
   open?: boolean | undefined;
@@ -31,8 +30,8 @@ interface Props {
   children?: ComponentChildren;
 }
 
-export function Named({ regions, region, text, hidden, depth = 0, open, onToggle, children }: Props) {
-  const dark = useDark();
+export function Named({ regions, region, text, depth = 0, open, onToggle, children }: Props) {
+  const colour = useRegionColours(regions);
   const highlighted = useHighlighted();
   return (
     <span class={highlighted && !highlighted[region] ? "named faded" : "named"} style={{ paddingLeft: `${depth * INDENT}px` }}>
@@ -48,9 +47,9 @@ export function Named({ regions, region, text, hidden, depth = 0, open, onToggle
           {open === undefined ? "" : open ? "▾" : "▸"}
         </span>
       )}
-      <i class="swatch" style={region === NONE ? {} : { background: css(ofModule(regions.groupOf(region), dark)) }} />
+      <i class="swatch" style={region === NONE ? {} : { background: css(colour(region)) }} />
       <span class={region === NONE ? "soft" : ""}>
-        <Name text={text ?? nameOf(regions, region, hidden)} />
+        <Name text={text} />
       </span>
       {children}
     </span>

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSize } from "../state/hooks";
+import { contents } from "./contents";
 import { Name } from "./Name";
 
 export interface Column {
@@ -105,6 +106,8 @@ export function VirtualTable(props: Props) {
   const [box, { height }] = useSize<HTMLDivElement>();
   const [top, setTop] = useState(0);
   const [cursor, showCursor] = useState(0);
+  const latest = useRef(props);
+  latest.current = props;
   const at = useRef(0); // the cursor, as keys may come faster than renderings
   const mine = useRef(new Set<number>()); // rows selected by this table whose change has not arrived yet
   const setCursor = (index: number): void => {
@@ -132,6 +135,10 @@ export function VirtualTable(props: Props) {
   useLayoutEffect(() => {
     if (cursor >= order.length) setCursor(Math.max(0, order.length - 1));
   }, [order]);
+
+  useLayoutEffect(() => {
+    if (box.current) contents.set(box.current, () => latest.current);
+  }, []);
 
   const go = (index: number): void => {
     setCursor(index);

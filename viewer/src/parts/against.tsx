@@ -124,7 +124,7 @@ export function OneRun() {
 }
 
 const PAINTS = [
-  { value: "module", title: "Module" },
+  { value: "module", title: "One run", hint: "The colours of one run alone" },
   { value: "relative", title: "Change %", hint: "Relative change since the other run" },
   { value: "absolute", title: "Change s", hint: "Change against the largest change of all" },
 ];
@@ -144,7 +144,7 @@ interface PaintProps {
 }
 
 /** The menu for the meaning of colours; without another run there is nothing to choose. */
-export function PaintChoice({ paint, onPaint, plain = "Module", absolute = "Change s", none }: PaintProps) {
+export function PaintChoice({ paint, onPaint, plain = "One run", absolute = "Change s", none }: PaintProps) {
   const compared = useFacts().has.compare;
   const { begin, end } = useSelection();
   if (!compared || begin !== undefined || end !== undefined || none !== undefined) return null;

@@ -52,39 +52,3 @@ export function ThemeSwitch() {
     </button>
   );
 }
-
-export function Tabs({ views, shown, facts }: { views: readonly View[]; shown: View; facts: Facts | undefined }) {
-  const store = useStore();
-  const go = (view: View): void => {
-    store.select({ view: view.id });
-    document.getElementById(`tab-${view.id}`)?.focus();
-  };
-  const key = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!by) return;
-    go(views[(views.indexOf(shown) + by + views.length) % views.length]!);
-    event.preventDefault();
-  };
-  return (
-    <nav class="tabs" role="tablist" aria-label="Views" onKeyDown={key}>
-      {views.map((view) => {
-        const available = facts ? view.available(facts) : true;
-        return (
-          <button
-            key={view.id}
-            id={`tab-${view.id}`}
-            role="tab"
-            aria-selected={view === shown}
-            aria-controls="view"
-            tabIndex={view === shown ? 0 : -1}
-            class={available === true ? "" : "dim"}
-            title={available === true ? undefined : available}
-            onClick={() => go(view)}
-          >
-            {view.title}
-          </button>
-        );
-      })}
-    </nav>
-  );
-}

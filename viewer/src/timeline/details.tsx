@@ -3,9 +3,10 @@
 import type { Drawn } from "./picture";
 import type { ComponentChildren } from "preact";
 import { NONE } from "../data/columns";
-import { css, ofModule } from "../draw/colour";
+import { css } from "../draw/colour";
 import type { Facts, Regions } from "../data/facts";
-import { useDark, useQuery, useSelection, useStore } from "../state/hooks";
+import { useQuery, useSelection, useStore } from "../state/hooks";
+import { useRegionColours } from "../state/colours";
 import { BLOCK, locationLabel } from "../data/rows";
 import { range } from "../state/store";
 import { type Control, type Focus } from "./control";
@@ -117,7 +118,7 @@ export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown
 function InRange({ regions }: { regions: Regions }) {
   const store = useStore();
   const selection = useSelection();
-  const dark = useDark();
+  const colour = useRegionColours(regions);
   const flat = useQuery("flat", range(selection));
   if (selection.begin === undefined || selection.end === undefined) return null;
   const total = flat.data?.meta.total ?? 0;
@@ -133,7 +134,7 @@ function InRange({ regions }: { regions: Regions }) {
         {rows.map(([region, excl]) => (
           <li key={region}>
             <button title={regions.names[region]} onClick={() => store.select({ region })}>
-              <i style={{ background: css(ofModule(regions.groupOf(region), dark)) }} />
+              <i style={{ background: css(colour(region)) }} />
               <span>{regions.qualnames[region] || regions.names[region]}</span>
               <span class="number">{time(excl)}</span>
               <span class="number">{total ? percent(excl / total) : ""}</span>

@@ -4,7 +4,7 @@ import type { MakeBands, Picture } from "./picture";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
 import { OneRun } from "../parts/against";
-import { type Colour, ofModule } from "../draw/colour";
+import type { Colour } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import type { Source } from "../data/source";
@@ -27,6 +27,8 @@ import { reportOf } from "./report";
 import { gutterTitle, shownAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
+import { useRegionColours } from "../state/colours";
+import { Legend } from "../parts/legend";
 import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
 import { isComplete, type Sight } from "./sight";
@@ -36,6 +38,7 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
   const dark = useDark();
   const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
   const { region, module, theme } = selection;
+  const own = useRegionColours(regions);
   return useMemo(() => {
     const inks = inksOf(dark);
     const dimmed = (one: number): boolean => {
@@ -44,13 +47,13 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
       return module !== undefined && !inModule(regions.groupOf(one), module);
     };
     const colour = (one: number): Colour => {
-      const full = ofModule(regions.groupOf(one), dark);
+      const full = own(one);
       if (!dimmed(one)) return full;
       const faded = blend(pixelOf(full), inks.paperPixel, 64);
       return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];
     };
     return { palette: new Palette(regions.count, colour), dimmed, inks, found };
-  }, [regions, found, region, module, dark, theme]);
+  }, [regions, own, found, region, module, dark, theme]);
 }
 
 const asTasks = (columns: Columns<"tasks">): Task[] => columns.meta.tasks;
@@ -348,6 +351,7 @@ function Sheet(props: Props) {
         {props.children}
       </Toolbar>
       <OneRun />
+      {!props.bands && <Legend />}
       <div class="sheet">
         <Canvas
           label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}

@@ -57,7 +57,7 @@ function columnsOf(
         const row = model.row(node);
         const open = row.open ? true : row.closed ? false : undefined;
         return (
-          <Named regions={regions} region={row.region} hidden={row.hidden} depth={row.depth} open={open} onToggle={() => toggle(node)} />
+          <Named regions={regions} region={row.region} text={nameOf(regions, row.region, row.hidden)} depth={row.depth} open={open} onToggle={() => toggle(node)} />
         );
       },
     },

@@ -3,10 +3,11 @@
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type Measure, both, change, changeOf, largestChange } from "../data/change";
-import { css, INK, ofChange, ofModule } from "../draw/colour";
+import { type Colour, css, INK, ofChange } from "../draw/colour";
 import { NONE } from "../data/columns";
 import type { Regions } from "../data/facts";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
+import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
@@ -51,20 +52,21 @@ function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Reg
 }
 
 /** The colour of a row in one of the trees. */
-function colouring(of: Sandwich, regions: Regions, paint: "module" | Measure, dark: boolean, highlighted: Uint8Array | undefined): (tree: Paths, row: number) => string {
+function colouring(of: Sandwich, own: (region: number) => Colour, paint: "module" | Measure, dark: boolean, highlighted: Uint8Array | undefined): (tree: Paths, row: number) => string {
   const small = css(dark ? [60, 63, 68] : [226, 228, 231]);
   const most = Math.max(...[of.up, of.down].map(({ incl, base }) => (base ? largestChange(incl, base.incl) : 0)));
   return ({ region, incl, base }, row) => {
     if (highlighted && !highlighted[region[row]!]) return small;
     if (paint !== "module" && base) return css(ofChange(change(incl[row]!, base.incl[row]!, paint, most), dark));
-    return region[row] === NONE ? small : css(ofModule(regions.groupOf(region[row]!), dark));
+    return region[row] === NONE ? small : css(own(region[row]!));
   };
 }
 
 function Picture({ of, regions, weight, paint, go }: { of: Sandwich; regions: Regions; weight: Weight; paint: "module" | Measure; go: (region: number) => void }) {
   const dark = useDark();
   const highlighted = useHighlighted();
-  const colour = useMemo(() => colouring(of, regions, paint, dark, highlighted), [of, regions, paint, dark, highlighted]);
+  const own = useRegionColours(regions);
+  const colour = useMemo(() => colouring(of, own, paint, dark, highlighted), [of, own, paint, dark, highlighted]);
   const sides = useMemo(() => new Sides(of), [of]);
   const [size, resize] = useState({ width: 0, height: 0 });
   const [scroll, setScroll] = useState(0);
@@ -161,7 +163,7 @@ function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProp
       title,
       width: "minmax(140px, 1fr)",
       left: true,
-      cell: (i) => <Named regions={regions} region={edges[i]!.region} hidden={edges[i]!.visits} />,
+      cell: (i) => <Named regions={regions} region={edges[i]!.region} text={nameOf(regions, edges[i]!.region, edges[i]!.visits)} />,
     },
     { id: "time", title: weight.metric ? weight.total : "Total", unit: unit.name, width: "92px", cell: (i) => weight.cell(edges[i]!.incl, unit) },
     { id: "share", title: "", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },

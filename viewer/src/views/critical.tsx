@@ -45,7 +45,7 @@ function Functions({ critical, before, regions }: { critical: Critical; before: 
         full: (r) => `${r.name}\n${r.file}:${r.line}`,
         cell: (r) => {
           const found = regionNamed(regions, r.name);
-          return found === undefined ? r.name : <Named regions={regions} region={found} />;
+          return found === undefined ? r.name : <Named regions={regions} region={found} text={r.name} />;
         },
       },
       { id: "time", title: "Time", hint: "In the function itself, on the path", width: "84px", time: true, value: (r) => r.time },

@@ -4,22 +4,23 @@ import { useCallback, useMemo, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type CallGraph, callGraph, shareFor } from "../calltree/callgraph";
 import { type Measure, changeText } from "../data/change";
-import { css, muted, ofChange, ofModule } from "../draw/colour";
+import { type Colour, css, muted, ofChange } from "../draw/colour";
 import { MPI, type Regions } from "../data/facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../draw/graphdraw";
 import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Empty, Waiting } from "../parts/Empty";
+import { Legend } from "../parts/legend";
 import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { nameOf } from "../parts/Named";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import { Shows } from "../parts/shows";
 import { basePaths } from "../calltree/paths";
+import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
 import type { Tree } from "../calltree/tree";
 import { count, percent, signed, time } from "../data/units";
 import { TIME, type Weight } from "../data/weight";
-import type { View } from "../parts/view";
 
 const LIMIT = 200; // maximum of functions in the picture
 const CALLS = 500; // maximum of calls; more would hide the functions
@@ -64,7 +65,7 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
   return { drawn, before, weight: tree.data?.weight ?? TIME, baseNone: tree.data?.baseNone, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
-function paintOf(dark: boolean, highlighted: Uint8Array | undefined): Paint {
+function paintOf(dark: boolean, own: (region: number) => Colour, highlighted: Uint8Array | undefined): Paint {
   const style = getComputedStyle(document.documentElement);
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
   return {
@@ -74,7 +75,7 @@ function paintOf(dark: boolean, highlighted: Uint8Array | undefined): Paint {
     soft: of("soft"),
     line: of("line"),
     accent: of("accent"),
-    colour: (module) => css(ofModule(module, dark)),
+    colour: (region) => css(own(region)),
     changed: (change) => css(ofChange(change, dark)),
     muted: css(muted(dark)),
     highlighted: (region) => !highlighted || highlighted[region] === 1,
@@ -143,7 +144,8 @@ function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph
   const camera = own?.of === p ? own.camera : readable(p, Math.max(0, chosen), size.width, size.height);
   const see = (to: Camera): true => (look({ of: p, camera: to }), true);
   const highlighted = useHighlighted();
-  const paint = useMemo(() => paintOf(dark, highlighted), [dark, highlighted]);
+  const colours = useRegionColours(regions);
+  const paint = useMemo(() => paintOf(dark, colours, highlighted), [dark, colours, highlighted]);
   const drawing = useCallback(
     (pen: CanvasRenderingContext2D, width: number, height: number) => draw(pen, p, camera, width, height, paint, chosen),
     [p, camera.left, camera.top, camera.scale, paint, chosen],
@@ -204,7 +206,7 @@ function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph
   );
 }
 
-function Graph() {
+export function GraphView() {
   const { region } = useSelection();
   const [least, setLeast] = useState<string | undefined>(undefined);
   const [leastCall, setLeastCall] = useState("0.005");
@@ -234,6 +236,7 @@ function Graph() {
         />
       </Toolbar>
       <Uncompared problem={baseNone} />
+      {(paint === "module" || !before) && <Legend />}
       <p class="note">{leftOut(drawn, before, regions)}</p>
       {drawn.picked.nodes.length ? (
         <Drawing p={drawn} before={before} weight={weight} regions={regions} />
@@ -268,17 +271,3 @@ function reported({ picked, graph, layout, clusters, change: drawnChange }: Pict
     size: [layout.width, layout.height],
   };
 }
-
-export const graph: View = {
-  id: "graph",
-  title: "Call graph",
-  available: () => true,
-  component: Graph,
-  keys: [
-    ["Arrows", "along the calls with the most time"],
-    ["+ −", "zoom"],
-    ["0", "the whole graph"],
-    ["Enter", "callers and callees of the function"],
-    ["Escape", "clears the function"],
-  ],
-};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The views in the order of their tabs.
+// The views in the order of their tabs, in groups by the question that they answer.
 import { balance } from "./balance";
 import { bottomup } from "./bottomup";
 import { callers } from "./callers";
 import { flame } from "./flame";
-import { graph } from "./graph";
 import { icicle } from "./icicle";
 import { laterViews } from "./later";
 import { metrics } from "./metrics";
@@ -13,31 +12,18 @@ import { summary } from "./summary";
 import { sunburst } from "./sunburst";
 import { table } from "./table";
 import { timeline } from "./timeline";
+import type { Group } from "../parts/tabs";
 import type { View } from "../parts/view";
 
-const { states, memory, locks, matrix, waits, critical, tasks, io, imports, own } = laterViews;
+const { states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph } = laterViews;
 
-export const views: readonly View[] = [
-  summary,
-  table,
-  own,
-  icicle,
-  sunburst,
-  bottomup,
-  callers,
-  graph,
-  timeline,
-  flame,
-  states,
-  metrics,
-  memory,
-  locks,
-  balance,
-  matrix,
-  source,
-  waits,
-  critical,
-  tasks,
-  io,
-  imports,
+export const groups: readonly Group[] = [
+  { title: "Summary", views: [summary] },
+  { title: "Functions", views: [table, own, icicle, sunburst, bottomup, callers, graph, source, imports] },
+  { title: "Time", views: [timeline, flame, states, metrics] },
+  { title: "Parallel", views: [balance, tasks, matrix, critical] },
+  { title: "Waiting", views: [waits, locks, io] },
+  { title: "Memory", views: [memory] },
 ];
+
+export const views: readonly View[] = groups.flatMap((group) => group.views);

@@ -5,11 +5,11 @@ import { Uncompared, changeColumns, useBase } from "../parts/against";
 import type { Columns } from "../data/columns";
 import type { FileUse } from "../data/contract";
 import type { Regions } from "../data/facts";
-import { Flat } from "../data/flat";
+import { asFlat, Flat } from "../data/flat";
 import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
-import { Named } from "../parts/Named";
+import { Named, nameOf } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { range } from "../state/store";
@@ -27,8 +27,6 @@ interface Caller {
 
 const timeOf = (file: FileUse): number => file.read_time + file.write_time + file.flush_time;
 const asFiles = (columns: Columns<"io">): FileUse[] => columns.meta.files;
-const asFlat = (columns: Columns<"flat">): Flat => new Flat(columns);
-
 function Files({ files, before }: { files: readonly FileUse[]; before: readonly FileUse[] | undefined }) {
   const most = files.reduce((longest, f) => Math.max(longest, timeOf(f)), 0);
   const was = useMemo(() => before && new Map(before.map((f) => [f.path, timeOf(f)])), [before]);
@@ -74,7 +72,7 @@ function Functions({ rows, regions }: { rows: readonly Caller[]; regions: Region
         title: "Function of the C library",
         width: "minmax(160px, 1fr)",
         value: (r) => regions.names[r.region]!,
-        cell: (r) => <Named regions={regions} region={r.region} />,
+        cell: (r) => <Named regions={regions} region={r.region} text={nameOf(regions, r.region)} />,
       },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
       ...(rows[0]?.before === undefined ? [] : changeColumns(rows, (r) => ({ now: r.time, before: r.before ?? 0 }))),

@@ -92,4 +92,18 @@ const own: View = {
   component: later("own"),
 };
 
-export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports, own };
+const graph: View = {
+  id: "graph",
+  title: "Call graph",
+  available: () => true,
+  component: later("graph"),
+  keys: [
+    ["Arrows", "along the calls with the most time"],
+    ["+ −", "zoom"],
+    ["0", "the whole graph"],
+    ["Enter", "callers and callees of the function"],
+    ["Escape", "clears the function"],
+  ],
+};
+
+export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph };

@@ -6,7 +6,7 @@ import { type Measure, both, change, changeOf } from "../data/change";
 import { css, ofChange, ofHeat } from "../draw/colour";
 import type { Columns } from "../data/columns";
 import { type Facts, type Regions, recordBy } from "../data/facts";
-import { Flat, sorted } from "../data/flat";
+import { asFlat, Flat, sorted } from "../data/flat";
 import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines, timeOf } from "../data/heat";
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { useHighlighted } from "../state/highlighted";
@@ -20,7 +20,6 @@ import { type Unit, count, inUnit, percent, time, timeUnit } from "../data/units
 import type { View } from "../parts/view";
 
 const NONE: LineFunction[] = [];
-const asFlat = (columns: Columns<"flat">): Flat => new Flat(columns);
 interface Recorded {
   functions: LineFunction[];
   /** Why there are no lines of the other run. */

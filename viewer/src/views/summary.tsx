@@ -4,8 +4,9 @@ import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
 import type { Columns } from "../data/columns";
 import { type Facts, type Regions } from "../data/facts";
-import { byPackage, Flat, sorted } from "../data/flat";
+import { asFlat, byPackage, Flat, sorted } from "../data/flat";
 import { type Answer, useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { useRegionColours } from "../state/colours";
 import { inModule, useHighlighted } from "../state/highlighted";
 import { type Bar, Bars } from "../parts/Bars";
 import { Findings } from "../parts/findings";
@@ -16,8 +17,6 @@ import type { View } from "../parts/view";
 
 const ROWS = 12; // maximum of functions and packages; the table has all
 const IMPORTS = "(imports)";
-
-const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
 interface SelfProps {
   flat: Flat;
@@ -49,14 +48,15 @@ function useImportsBar({ weight, imports }: SelfProps, total: number): Bar {
 /** The longest bars, and the one of imports at its place, if it is one of them. */
 function withImports(bars: Bar[], imports: Bar): Bar[] {
   if (!imports.share) return bars.slice(0, ROWS);
-  const longer = bars.filter(({ share }) => share >= imports.share);
-  return [...longer, imports, ...bars.slice(longer.length)].slice(0, ROWS);
+  const ran = bars.filter(({ share }) => share > 0);
+  const longer = ran.filter(({ share }) => share >= imports.share);
+  return [...longer, imports, ...ran.slice(longer.length)].slice(0, ROWS);
 }
 
 function Functions({ rows, ...props }: SelfProps & { rows: Uint32Array }) {
   const { flat, regions, weight, excl, imports } = props;
   const store = useStore();
-  const dark = useDark();
+  const colour = useRegionColours(regions);
   const selected = useSelection().region;
   const highlighted = useHighlighted();
   const total = sumOf(excl) + imports || 1;
@@ -68,7 +68,7 @@ function Functions({ rows, ...props }: SelfProps & { rows: Uint32Array }) {
       hint: [regions.names[region], regions.placeOf(region), ...(flat.visits[row] ? [`${count(flat.visits[row]!)} calls`] : [])].join("\n"),
       share: excl[row]! / total,
       value: weight.show(excl[row]!),
-      colour: css(ofModule(regions.groupOf(region), dark)),
+      colour: css(colour(region)),
       chosen: region === selected,
       faded: highlighted !== undefined && !highlighted[region],
       go: () => store.select({ view: "table", region }),
@@ -212,10 +212,10 @@ function Summary() {
   const by = weight.metric ? weight.self : (flat.data?.selfName ?? weight.self);
   const folded = useMemo(() => flat.data?.withoutImports(weight), [flat.data, weight]);
   const excl = folded?.excl;
-  const rows = useMemo(
-    () => flat.data && excl && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), excl, true),
-    [flat.data, excl],
-  );
+  const rows = useMemo(() => {
+    const order = flat.data && folded && sorted(Uint32Array.from({ length: flat.data.count }, (_, i) => i), folded.excl, true);
+    return order && folded?.imports ? order.filter((row) => folded.excl[row]! > 0) : order; // not those that imports alone ran
+  }, [flat.data, folded]);
   const own = useQuery(flat.data && regions ? "own" : undefined, {});
   useReport(() => ({
     ready: Boolean((flat.data && regions) || flat.problem) && (!facts.has.compare || !comparison.loading),

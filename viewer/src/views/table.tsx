@@ -3,21 +3,20 @@
 import { useMemo, useState } from "preact/hooks";
 import { Uncompared } from "../parts/against";
 import { changeOf } from "../data/change";
-import { css, ofModule } from "../draw/colour";
+import { type Colour, css } from "../draw/colour";
 import type { Metric, Regions } from "../data/facts";
-import { Flat, largest, sorted } from "../data/flat";
-import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { asFlat, Flat, largest, sorted } from "../data/flat";
+import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
+import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
 import { range } from "../state/store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
 import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
-
-const asFlat = (columns: ConstructorParameters<typeof Flat>[0]): Flat => new Flat(columns);
 
 /** The sort key of each column. */
 type Keys = Record<string, Float64Array | ((row: number) => string)>;
@@ -93,7 +92,7 @@ function make(
   first: Metric | undefined,
   shows: { times: boolean; calls: boolean },
   longest: number,
-  dark: boolean,
+  colour: (region: number) => Colour,
 ): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
@@ -139,7 +138,7 @@ function make(
       left: true,
       cell: (row) => (
         <>
-          <i class="swatch" style={{ background: css(ofModule(regions.groupOf(flat.region[row]!), dark)) }} />
+          <i class="swatch" style={{ background: css(colour(flat.region[row]!)) }} />
           <Name text={name(row)} />
         </>
       ),
@@ -179,16 +178,16 @@ function Table() {
   const store = useStore();
   const selection = useSelection();
   const facts = useFacts();
-  const dark = useDark();
   const answer = useAnswer("flat", range(selection), asFlat);
   const regions = useRegions().data;
+  const colour = useRegionColours(regions);
   const flat = answer.data;
   const rows = useRows(flat, regions);
   const first = timed(facts) ? undefined : chosenMetric(facts, selection); // a metric if nothing has times
   const [chosen, choose] = useState<Sorting>();
   const made = useMemo(
-    () => flat && regions && make(flat, regions, facts.metrics, first, { times: timed(facts), calls: facts.visits > 0 }, longestName(flat, regions), dark),
-    [flat, regions, first, dark],
+    () => flat && regions && make(flat, regions, facts.metrics, first, { times: timed(facts), calls: facts.visits > 0 }, longestName(flat, regions), colour),
+    [flat, regions, first, colour],
   );
   const usual = first ? exclusiveOf(first) : flat?.running ? "running" : "excl";
   const sorting = made && chosen && chosen.id in made.keys ? chosen : { id: made && usual in made.keys ? usual : "excl", down: true };
