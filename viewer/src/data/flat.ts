@@ -4,6 +4,8 @@ import type { Columns, Numbers } from "./columns";
 import type { Regions } from "./facts";
 import { scaleOf, type Weight } from "./weight";
 
+const ROUNDING = 0.5e-9; // s; sums of times differ by less
+
 export interface FlatMetric {
   name: string;
   incl: Float64Array;
@@ -79,7 +81,8 @@ export class Flat {
     const excl = this.exclusive(weight);
     const imported = weight.metric ? undefined : this.imported;
     if (!imported) return { excl, imports: 0 };
-    return { excl: excl.map((value, row) => Math.max(value - imported[row]!, 0)), imports: imported.reduce((sum, value) => sum + value, 0) };
+    const rest = (value: number, row: number): number => (value - imported[row]! < ROUNDING ? 0 : value - imported[row]!);
+    return { excl: excl.map(rest), imports: imported.reduce((sum, value) => sum + value, 0) };
   }
 
   get count(): number {
