@@ -3,21 +3,21 @@
 import { useEffect } from "preact/hooks";
 import { LegendOfPictures } from "./charts/charted";
 import { Compared } from "./parts/against";
-import { Chips } from "./parts/chips";
-import { useCutTexts } from "./parts/cut";
-import { Search } from "./parts/searchbox";
+import { Chips } from "./page/chips";
+import { useCutTexts } from "./page/cut";
+import { Search } from "./page/searchbox";
 import type { Facts } from "./data/facts";
 import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./state/hooks";
 import { Legend } from "./parts/legend";
-import { KeyHelp } from "./parts/keys";
+import { KeyHelp } from "./page/keys";
 import { Waiting } from "./parts/Empty";
-import { Shown, ThemeSwitch, lead, useTheme } from "./parts/shell";
-import { GroupedTabs } from "./parts/tabs";
+import { Shown, ThemeSwitch, lead, useTheme } from "./page/shell";
+import { GroupedTabs } from "./page/tabs";
 import { LiveState } from "./live";
 import type { Live } from "./state/live";
 import type { Store } from "./state/store";
-import { TakeAlong } from "./parts/take";
-import { Unknowns } from "./parts/unknown";
+import { TakeAlong } from "./page/take";
+import { Unknowns } from "./page/unknown";
 import { groups, views } from "./views/index";
 
 export function App({ store, live }: { store: Store; live: Live | undefined }) {

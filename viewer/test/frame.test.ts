@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { chipsOf, crumbs } from "../src/parts/chips";
+import { chipsOf, crumbs } from "../src/page/chips";
 import { INK, contrast, ofChange, ofHeat, ofModule } from "../src/draw/colour";
 import { query } from "../src/data/source";
 import { type Selection, chosen, range } from "../src/state/store";

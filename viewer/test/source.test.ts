@@ -4,7 +4,7 @@ import { pack } from "../src/data/columns";
 import type { Facts, Regions } from "../src/data/facts";
 import { ServerSource } from "../src/data/source";
 import { searchProblem } from "../src/calltree/tree";
-import { unknownIn } from "../src/parts/unknown";
+import { unknownIn } from "../src/page/unknown";
 
 describe("queries to the server", () => {
   const asked: { url: string; signal: AbortSignal; answer: () => void }[] = [];

@@ -3,7 +3,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSize } from "../state/hooks";
-import { contents } from "./contents";
 import { Name } from "./Name";
 
 export interface Column {
@@ -27,6 +26,16 @@ export interface Sorting {
   id: string;
   down: boolean;
 }
+
+/** What a table shows: the columns, and the rows in their order; of trees the level of each row, from 1. */
+export interface Content {
+  columns: readonly Column[];
+  order: ArrayLike<number>;
+  level?: (row: number) => number;
+}
+
+/** For the element of each table: its content. */
+export const contents = new WeakMap<Element, () => Content>();
 
 interface Props {
   label: string;

@@ -12,7 +12,7 @@ import { summary } from "./summary";
 import { sunburst } from "./sunburst";
 import { table } from "./table";
 import { timeline } from "./timeline";
-import type { Group } from "../parts/tabs";
+import type { Group } from "../page/tabs";
 import type { View } from "../parts/view";
 
 const { states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph } = laterViews;

@@ -2,7 +2,7 @@
 // The list of keys, opened by a button or "?".
 import { useEffect, useRef } from "preact/hooks";
 import { isTyping } from "./searchbox";
-import type { Key, View } from "./view";
+import type { Key, View } from "../parts/view";
 
 const EVERYWHERE: readonly Key[] = [
   ["/", "search; Escape gives it up"],

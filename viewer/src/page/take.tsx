@@ -5,8 +5,8 @@ import { csv, plain, textOf } from "../data/csv";
 import type { Facts } from "../data/facts";
 import { useRegions, useSelection } from "../state/hooks";
 import { chipsOf } from "./chips";
-import { type Content, contents } from "./contents";
-import type { View } from "./view";
+import { type Content, contents } from "../parts/VirtualTable";
+import type { View } from "../parts/view";
 
 /** The head and all rows as texts; the first column of a tree is indented by level. */
 function* lines({ columns, order, level }: Content): Generator<string[]> {

@@ -4,7 +4,7 @@ import { Fragment, type RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Facts } from "../data/facts";
 import { useStore } from "../state/hooks";
-import type { View } from "./view";
+import type { View } from "../parts/view";
 
 /** Views that belong together. A group of one view has no title: its tab has that of the view. */
 export interface Group {

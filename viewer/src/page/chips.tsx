@@ -2,7 +2,7 @@
 // The selection as a list of removable chips; the call path as breadcrumbs.
 import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore } from "../state/hooks";
-import { Name } from "./Name";
+import { Name } from "../parts/Name";
 import type { Selection } from "../state/store";
 import { time } from "../data/units";
 

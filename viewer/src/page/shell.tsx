@@ -3,9 +3,9 @@
 import { useErrorBoundary, useLayoutEffect } from "preact/hooks";
 import type { Facts } from "../data/facts";
 import { useDark, useStore } from "../state/hooks";
-import { Empty } from "./Empty";
+import { Empty } from "../parts/Empty";
 import { count, percent, time } from "../data/units";
-import type { View } from "./view";
+import type { View } from "../parts/view";
 
 /** Sets the theme of the document: the selected one, or the system's. */
 export function useTheme(): void {
