@@ -78,7 +78,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         values). Columns: parent (u32; row of the caller, none: nobody), region (u32), visits (f64; calls; 0 in all rows of
         samples), incl (f64; inclusive time (s)), excl (f64; exclusive time (s)), hidden (u32; number of paths that this row
         represents), path (u32; of the model), resumed (f64; optional; calls that were resumed after a yield or an await, where
-        there were any), label (u32; optional; index in labels, where calls have values of parameters), base_visits (f64; optional;
+        there were any), running (f64; optional; s of incl in which the threads ran; where times are split, and neither compared nor
+        with a metric), label (u32; optional; index in labels, where calls have values of parameters), base_visits (f64; optional;
         of the other run, 0 where it has no such path), base_incl (f64; optional; s), base_excl (f64; optional; s); with metrics:
         metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in 10**exponent of its unit.
     flat

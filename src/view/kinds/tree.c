@@ -27,7 +27,7 @@ struct place {
 	uint32_t below;  /* number of rows below it, including its own */
 	uint32_t hidden; /* number of paths that are left out below it */
 	/* sums over its left-out callees */
-	double visits, resumed, incl;
+	double visits, resumed, incl, running;
 	double base_visits, base_incl;
 };
 
@@ -38,6 +38,7 @@ struct tree {
 	size_t n, shown;         /* number of these paths, and of those with rows */
 	uint32_t *place_of;      /* owned; for each path; SP_NONE: it has no row */
 	struct place *places;    /* owned; for the root, then for each key */
+	double *running;         /* owned; for each path: the part of incl in which threads ran; NULL: not split */
 	struct sp_counted *sums; /* owned; the metric that determines the order; NULL: time does */
 	size_t metric;
 };
@@ -77,6 +78,26 @@ static int find(struct tree *t)
 	free(incl);
 	free(ran);
 	return i ? 0 : -1;
+}
+
+/* Sums up the time in which threads ran, unless times are not split, or another run or a metric is shown beside them.
+ */
+static int sum_running(struct tree *t)
+{
+	const struct sp_selected *s = t->s;
+
+	if (!s->off || s->compared || t->sums)
+		return 0;
+	t->running = calloc(s->m->n_paths + 1, sizeof(*t->running));
+	if (!t->running)
+		return -1;
+	for (uint32_t i = (uint32_t)s->m->n_paths; i-- > 1;) { /* a caller has a smaller index than its callees */
+		const struct sp_numbers path = {.v = s->values[i], .off = s->off[i]};
+
+		t->running[i] = fmin(t->running[i] + sp_numbers_running(&path), s->values[i].incl);
+		t->running[s->m->paths[i].parent] += t->running[i];
+	}
+	return 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -154,6 +175,8 @@ static int hide(struct tree *t)
 		at->visits += (double)v->visits;
 		at->resumed += (double)v->resumed;
 		at->incl += v->incl;
+		if (t->running)
+			at->running += t->running[p];
 		if (t->s->base) {
 			at->base_visits += (double)t->s->base[p].visits;
 			at->base_incl += t->s->base[p].incl;
@@ -206,6 +229,7 @@ static int arrange(struct tree *t, size_t limit)
 struct rows {
 	uint32_t *parent, *region, *hidden, *path;
 	double *visits, *incl, *excl, *resumed;      /* resumed: NULL if no call was resumed */
+	double *running;                             /* NULL if it is not known */
 	uint32_t *label;                             /* NULL if no call has a label */
 	double *base_visits, *base_incl, *base_excl; /* NULL without a base */
 };
@@ -222,6 +246,7 @@ static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *ou
 	r->hidden = sp_columns_reserve(out, "hidden", SP_COLUMN_U32, n);
 	r->path = sp_columns_reserve(out, "path", SP_COLUMN_U32, n);
 	r->resumed = t->s->resumed ? sp_columns_reserve(out, "resumed", SP_COLUMN_F64, n) : NULL;
+	r->running = t->running ? sp_columns_reserve(out, "running", SP_COLUMN_F64, n) : NULL;
 	r->label = t->s->labels ? sp_columns_reserve(out, "label", SP_COLUMN_U32, n) : NULL;
 	r->base_visits = t->s->base ? sp_columns_reserve(out, "base_visits", SP_COLUMN_F64, n) : NULL;
 	r->base_incl = t->s->base ? sp_columns_reserve(out, "base_incl", SP_COLUMN_F64, n) : NULL;
@@ -243,6 +268,8 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 	r->path[at] = path;
 	if (r->resumed)
 		r->resumed[at] = (double)v->resumed;
+	if (r->running)
+		r->running[at] = t->running[path] * S;
 	if (r->label)
 		r->label[at] = p->parameter;
 	if (t->s->base) {
@@ -262,6 +289,8 @@ static void put_rest(const struct tree *t, const struct rows *r, const struct pl
 	r->hidden[at] = own->hidden;
 	if (r->resumed)
 		r->resumed[at] = own->resumed;
+	if (r->running)
+		r->running[at] = own->running * S;
 	if (r->label)
 		r->label[at] = SP_NONE;
 	if (t->s->base) {
@@ -344,7 +373,8 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 	if (rc == 0 && q->metric)
 		rc = weigh(&t, v, q, e);
-	if (rc == 0 && (find(&t) || arrange(&t, q->limit ? q->limit : MAX_PATHS) || make_rows(&t, &r, out)))
+	if (rc == 0 &&
+	    (find(&t) || sum_running(&t) || arrange(&t, q->limit ? q->limit : MAX_PATHS) || make_rows(&t, &r, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	if (rc == 0) {
 		sp_selected_meta(&s, out);
@@ -356,6 +386,7 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	}
 	if (rc == 0 && q->metric && put_metric(&t, out))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
+	free(t.running);
 	free(t.sums);
 	free(t.keys);
 	free(t.places);

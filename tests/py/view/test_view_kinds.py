@@ -408,6 +408,16 @@ def test_a_damaged_description_is_reported(recorded, tmp_path):
     assert not any("damaged" in text for text in (*whole["lost"], *whole["sentences"]))
 
 
+@pytest.mark.parametrize("selected", [{}, {"process": 0}, {"location": 1}, {"begin": 0.0, "end": 0.01}, {"limit": 3}])
+def test_the_running_time_of_call_paths(recorded, selected):
+    model = Model(recorded)
+    _, tree = view(model, "tree", **selected)
+    _, flat = view(model, "flat", **{key: value for key, value in selected.items() if key != "limit"})
+    outermost = sum(ran for ran, above in zip(tree["running"], tree["parent"]) if above == NONE)
+    assert nearly(outermost, sum(flat["running"])) and outermost > 0
+    assert all(0 <= ran <= incl for ran, incl in zip(tree["running"], tree["incl"]))
+
+
 def nearly(a, b):
     """Equal but for the rounding of sums of the parts of times."""
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-6)

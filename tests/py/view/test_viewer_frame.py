@@ -344,6 +344,17 @@ def test_views_are_in_groups_and_those_without_data_behind_more(viewer):
     assert viewer.page.evaluate("document.querySelector('dialog[open]')") is None
 
 
+def test_a_call_path_has_its_running_time(viewer, model):
+    view = viewer.open("view=icicle")
+    rows = {row["name"]: row for row in children(model, None)}
+    assert view["top"] and all(
+        row["running"] == pytest.approx(rows[row["name"]]["running_incl"], rel=1e-6, abs=1e-6) for row in view["top"]
+    )
+    x, y = viewer.box("canvas")
+    viewer.mouse("Moved", x + 30, y + 9)
+    viewer.page.wait_for("document.querySelector('[role=tooltip]')?.innerText.includes('the threads ran')")
+
+
 LEGEND = """[...document.querySelectorAll('.colours li')].map(
     (e) => [e.querySelector('.name').textContent, e.querySelector('i').style.background])"""
 

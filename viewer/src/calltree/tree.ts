@@ -16,6 +16,8 @@ export class Tree {
   readonly visits: Float64Array;
   readonly incl: Float64Array;
   readonly excl: Float64Array;
+  /** The seconds of incl in which the threads ran; undefined: not known here. */
+  readonly running: Float64Array | undefined;
   /** In the other run, if there is one. */
   readonly base: Base | undefined;
   readonly depth: Uint32Array;
@@ -38,7 +40,9 @@ export class Tree {
     paths: Omit<Paths, "count">,
     readonly meta: Pick<Columns<"tree">["meta"], "base_none" | "paths">,
     readonly weight: Weight = TIME,
+    running?: Float64Array,
   ) {
+    this.running = running;
     this.parent = paths.parent;
     this.region = paths.region;
     this.hidden = paths.hidden;
@@ -192,7 +196,7 @@ export function treeIn(columns: Columns<"tree">, weight: Weight = TIME): Tree {
     excl: metric ? scaled("excl") : columns.get("excl"),
     base,
   };
-  return new Tree(paths, columns.meta, weight);
+  return new Tree(paths, columns.meta, weight, columns.has("running") && !metric ? columns.get("running") : undefined);
 }
 
 const ofOwn = new WeakMap<Tree, Tree>();

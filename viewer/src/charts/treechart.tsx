@@ -155,6 +155,7 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
       <Pairs
         of={[
           [tree.weight.total, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
+          tree.running !== undefined && incl > 0 && ["the threads ran", `${time(tree.running[row]!)}, ${percent(tree.running[row]! / incl)} of it`],
           above !== ROOT && ["of its caller", percent(incl / tree.incl[above]!)],
           [tree.weight.self, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
           tree.visits[row]! > 0 && ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],

@@ -276,6 +276,8 @@ export interface Answers {
       path: U32;
       /** calls that were resumed after a yield or an await, where there were any */
       resumed?: F64;
+      /** s of incl in which the threads ran; where times are split, and neither compared nor with a metric */
+      running?: F64;
       /** index in labels, where calls have values of parameters */
       label?: U32;
       /** of the other run, 0 where it has no such path */

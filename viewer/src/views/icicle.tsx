@@ -151,7 +151,7 @@ function report(chart: Chart, drawn: Drawn | undefined) {
     compared: tree.base !== undefined,
     boxes: drawn?.boxes.row.length ?? 0,
     small: drawn?.boxes.until.filter((until) => until > 0).length ?? 0,
-    top: tree.children(chart.centre).slice(0, 8).map((row) => ({ name: nameOf(chart, row), incl: tree.incl[row], excl: tree.excl[row], visits: tree.visits[row] })),
+    top: tree.children(chart.centre).slice(0, 8).map((row) => ({ name: nameOf(chart, row), incl: tree.incl[row], excl: tree.excl[row], visits: tree.visits[row], running: tree.running?.[row] })),
   };
 }
 
