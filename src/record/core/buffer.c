@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,10 +71,11 @@ static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 	for (const uint64_t end = offset + bytes; offset < end;) {
 		const uint64_t aligned = offset - offset % PIECE + PIECE, stop = aligned < end ? aligned : end;
 		const uint64_t rest = stop - offset, whole = refused ? 0 : rest / SP_RAW_PAGE;
-		/* an interrupted write may end within a page */
-		const ssize_t written =
-		    whole ? pwritev(fd, parts, (int)whole, (off_t)offset)
-		          : pwrite(fd, zeros, rest < sizeof zeros ? rest : sizeof zeros, (off_t)offset);
+		/* An interrupted write may end within a page. The system is called directly: a preloaded library may
+		 * replace these functions by others that record calls, and here the process is locked. */
+		const long written =
+		    whole ? syscall(SYS_pwritev, fd, parts, (long)whole, (long)offset, 0L)
+		          : syscall(SYS_pwrite64, fd, zeros, rest < sizeof zeros ? rest : sizeof zeros, (long)offset);
 		if (written > 0)
 			offset += (uint64_t)written;
 		else if (written < 0 && whole && (errno == ENOSYS || errno == EPERM || errno == EINVAL))
