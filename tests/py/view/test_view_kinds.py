@@ -414,8 +414,9 @@ def test_the_running_time_of_call_paths(recorded, selected):
     _, tree = view(model, "tree", **selected)
     _, flat = view(model, "flat", **{key: value for key, value in selected.items() if key != "limit"})
     outermost = sum(ran for ran, above in zip(tree["running"], tree["parent"]) if above == NONE)
-    assert nearly(outermost, sum(flat["running"])) and outermost > 0
-    assert all(0 <= ran <= incl for ran, incl in zip(tree["running"], tree["incl"]))
+    assert all(0 <= ran <= incl for ran, incl in zip(tree["running"], tree["incl"])) and any(tree["incl"])
+    if "end" not in selected:  # within a range, off-CPU time is cut at its ends, for each path by itself
+        assert nearly(outermost, sum(flat["running"])) and outermost > 0
 
 
 def nearly(a, b):

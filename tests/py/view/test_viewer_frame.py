@@ -359,17 +359,23 @@ LEGEND = """[...document.querySelectorAll('.colours li')].map(
     (e) => [e.querySelector('.name').textContent, e.querySelector('i').style.background])"""
 
 
+def legend(viewer):
+    """(name, colour) of each entry. They come with the flat profile, after the picture."""
+    viewer.page.wait_for("document.querySelector('.colours li') !== null")
+    return viewer.page.evaluate(LEGEND)
+
+
 def test_colours_are_those_of_modules_or_of_functions(viewer, model):
     view = viewer.open("view=icicle&colour=module")
     top = view["top"][0]["name"]
-    by_module = viewer.page.evaluate(LEGEND)
+    by_module = legend(viewer)
     assert {"__main__", "json"} <= {name for name, _ in by_module}
     pixels = viewer.pixels()[1]
     select = "document.querySelector('.colours select')"
     viewer.page.evaluate(f"{select}.value = 'function'; {select}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
     viewer.ready()
     assert viewer.selection()["colour"] == "function" and viewer.pixels()[1] != pixels
-    by_function = dict(viewer.page.evaluate(LEGEND))
+    by_function = dict(legend(viewer))
     names = [row["name"] for row in functions(model, sort="running")][: len(by_function)]
     assert list(by_function) == names
     # the same colour in the table and the summary
@@ -392,9 +398,9 @@ def test_colours_are_those_of_modules_or_of_functions(viewer, model):
     assert "region" not in viewer.selection()
     # the address keeps the choice; without one, the run's facts decide
     assert viewer.open(viewer.page.evaluate("location.hash.slice(1)"))["top"][0]["name"] == top
-    assert dict(viewer.page.evaluate(LEGEND)) == by_function
+    assert dict(legend(viewer)) == by_function
     viewer.open("view=icicle&colour=module")
-    assert viewer.page.evaluate(LEGEND) == by_module
+    assert legend(viewer) == by_module
     assert viewer.page.exceptions() == []
 
 
