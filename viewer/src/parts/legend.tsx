@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The colours of a picture: its modules or functions with the most time. A click selects one.
-import { css, ofModule } from "../draw/colour";
+import { useMemo } from "preact/hooks";
+import { type ColouredBy, css, ofModule } from "../draw/colour";
 import { asFlat, byPackage, sorted } from "../data/flat";
 import { percent } from "../data/units";
 import { colouredBy, useRegionColours } from "../state/colours";
@@ -16,58 +17,57 @@ const OPTIONS = [
 ];
 
 interface Entry {
-  key: string;
+  /** What a click selects: one of them. */
+  region?: number;
+  module?: string;
   text: string;
   colour: string;
   /** Of the time of all. */
   share: number;
-  chosen: boolean;
-  go: () => void;
 }
 
-function useEntries(): readonly Entry[] {
-  const store = useStore();
-  const facts = useFacts();
-  const selection = useSelection();
+/** The packages or functions that ran longest. A timeline draws its legend with each movement of the pointer: only other data change it. */
+function useEntries(by: ColouredBy): readonly Entry[] {
   const dark = useDark();
   const regions = useRegions().data;
   const colour = useRegionColours(regions);
-  const flat = useAnswer("flat", range(selection), asFlat).data;
-  if (!flat || !regions) return [];
-  const self = flat.self;
-  const total = self.reduce((sum, value) => sum + value, 0) || 1;
-  if (colouredBy(selection, facts) === "module")
-    return byPackage(flat, regions, self)
-      .slice(0, SHOWN)
-      .map(({ module, excl }) => {
-        const chosen = selection.module === module;
-        return { key: module, text: module || "(no module)", colour: css(ofModule(module, dark)), share: excl / total, chosen, go: () => store.select({ module: chosen ? undefined : module || undefined }) };
-      });
-  const rows = sorted(Uint32Array.from({ length: flat.count }, (_, i) => i), self, true);
-  return Array.from(rows.subarray(0, SHOWN), (row) => {
-    const region = flat.region[row]!;
-    const chosen = selection.region === region;
-    return { key: String(region), text: regions.names[region] ?? "", colour: css(colour(region)), share: self[row]! / total, chosen, go: () => store.select({ region: chosen ? undefined : region, path: undefined }) };
-  });
+  const flat = useAnswer("flat", range(useSelection()), asFlat).data;
+  return useMemo(() => {
+    if (!flat || !regions) return [];
+    const { self } = flat;
+    const total = self.reduce((sum, value) => sum + value, 0) || 1;
+    const longest: Entry[] =
+      by === "module"
+        ? byPackage(flat, regions, self).map(({ module, excl }) => ({ module, text: module || "(no module)", colour: css(ofModule(module, dark)), share: excl / total }))
+        : Array.from(sorted(Uint32Array.from(flat.region.keys()), self, true).subarray(0, SHOWN), (row) => {
+            const region = flat.region[row]!;
+            return { region, text: regions.names[region] ?? "", colour: css(colour(region)), share: self[row]! / total };
+          });
+    return longest.slice(0, SHOWN).filter(({ share }) => share > 0);
+  }, [flat, regions, by, colour, dark]);
 }
 
 export function Legend() {
   const store = useStore();
-  const facts = useFacts();
   const selection = useSelection();
-  const entries = useEntries().filter(({ share }) => share > 0);
+  const by = colouredBy(selection, useFacts());
+  const entries = useEntries(by);
   return (
     <div class="colours">
-      <Menu label="Colour by" value={colouredBy(selection, facts)} options={OPTIONS} onChange={(colour) => store.select({ colour })} />
+      <Menu label="Colour by" value={by} options={OPTIONS} onChange={(colour) => store.select({ colour })} />
       <ul aria-label="Colours">
-        {entries.map(({ key, text, colour, share, chosen, go }) => (
-          <li key={key}>
-            <button aria-pressed={chosen} title={`${text}\n${percent(share)}`} onClick={go}>
-              <i class="swatch" style={{ background: colour }} />
-              <Name text={text} />
-            </button>
-          </li>
-        ))}
+        {entries.map(({ region, module, text, colour, share }) => {
+          const chosen = region === undefined ? selection.module === module : selection.region === region;
+          const go = (): void => store.select(region === undefined ? { module: chosen ? undefined : module || undefined } : { region: chosen ? undefined : region, path: undefined });
+          return (
+            <li key={region ?? module}>
+              <button aria-pressed={chosen} title={`${text}\n${percent(share)}`} onClick={go}>
+                <i class="swatch" style={{ background: colour }} />
+                <Name text={text} />
+              </button>
+            </li>
+          );
+        })}
       </ul>
     </div>
   );
