@@ -408,9 +408,13 @@ def test_a_damaged_description_is_reported(recorded, tmp_path):
     assert not any("damaged" in text for text in (*whole["lost"], *whole["sentences"]))
 
 
-@pytest.mark.parametrize("selected", [{}, {"process": 0}, {"location": 1}, {"begin": 0.0, "end": 0.01}, {"limit": 3}])
+@pytest.mark.parametrize("selected", [*SELECTIONS, {"limit": 3}, "a range"], ids=str)
 def test_the_running_time_of_call_paths(recorded, selected):
     model = Model(recorded)
+    if selected == "a range":
+        _, calls = view(model, "timeline", location=0, levels=1)
+        first, last = min(calls["begin"]), max(calls["end"])
+        selected = {"begin": first, "end": (first + last) / 2}
     _, tree = view(model, "tree", **selected)
     _, flat = view(model, "flat", **{key: value for key, value in selected.items() if key != "limit"})
     outermost = sum(ran for ran, above in zip(tree["running"], tree["parent"]) if above == NONE)
