@@ -81,6 +81,10 @@ def seal(path: str) -> bool:
     """Writes the checksums of a raw file whose process ended without writing them because it was killed or called exec. False: the
     file has checksums, is damaged, may still be written, or cannot be written."""
 
+def take_cost(path: str, source: str) -> bool:
+    """Takes the cost of measuring and its uncertainty over from the raw file `source` to the one at path. False: they are not of this
+    host, and the same build of Python, hook and trace setting; one has no cost; or one is damaged or cannot be read or written."""
+
 class Compressor:
     """Compresses a stream of bytes with zstd. The class does not exist if Spartito was built without zstd."""
 

@@ -152,5 +152,6 @@ PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *sp_analyse_keep_symbols(PyObject *module, PyObject *directory);
 PyObject *sp_analyse_still_written(PyObject *module, PyObject *directory);
 PyObject *sp_analyse_seal(PyObject *module, PyObject *file);
+PyObject *sp_analyse_take_cost(PyObject *module, PyObject *args);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that do not need a loaded experiment: keep_symbols(), still_written() and seal(). */
+/* Functions that do not need a loaded experiment: keep_symbols(), still_written(), seal() and take_cost(). */
 #include "analyse/analyse.h"
 
 #include <dirent.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/symbols/symbols.h"
+#include "reader/cost.h"
 #include "reader/running.h"
 #include "reader/seal.h"
 
@@ -82,4 +83,21 @@ PyObject *sp_analyse_seal(PyObject *module, PyObject *file)
 	PyEval_RestoreThread(thread);
 	Py_DECREF(path);
 	return PyBool_FromLong(sealed);
+}
+
+PyObject *sp_analyse_take_cost(PyObject *module, PyObject *args)
+{
+	PyThreadState *thread;
+	PyObject *path = NULL, *from = NULL;
+	bool taken;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "O&O&", PyUnicode_FSConverter, &path, PyUnicode_FSConverter, &from))
+		return NULL; /* it releases what it converted */
+	thread = PyEval_SaveThread();
+	taken = sp_raw_take_cost(PyBytes_AS_STRING(path), PyBytes_AS_STRING(from));
+	PyEval_RestoreThread(thread);
+	Py_DECREF(path);
+	Py_DECREF(from);
+	return PyBool_FromLong(taken);
 }

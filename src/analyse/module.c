@@ -238,6 +238,8 @@ static PyMethodDef methods[] = {
     {"still_written", sp_analyse_still_written, METH_O, "Raw files of an experiment that their processes still write."},
     {"seal", sp_analyse_seal, METH_O,
      "Give a raw file the checksums that its process left out; whether it has them now."},
+    {"take_cost", sp_analyse_take_cost, METH_VARARGS,
+     "Take the cost of measuring over from another raw file; whether they were alike."},
     {"writers", writers, METH_NOARGS, "(name, what, suffix, opens, needs_trace, directory, merges) of each format."},
     {NULL, NULL, 0, NULL},
 };

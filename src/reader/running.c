@@ -57,6 +57,14 @@ enum sp_raw_running sp_raw_running(const struct sp_raw_header *h, const char *na
 	return has_mapped(pid, base ? base + 1 : name) ? SP_RAW_IS_RUNNING : SP_RAW_IS_GONE;
 }
 
+bool sp_raw_may_be_written(const struct sp_raw_header *h, const char *name)
+{
+	struct sp_raw_header open = *h;
+
+	open.ended = SP_RAW_RUNNING;
+	return sp_raw_running(h, name) != SP_RAW_IS_GONE || sp_raw_running(&open, name) == SP_RAW_IS_RUNNING;
+}
+
 int sp_raw_running_file(const char *path, struct sp_raw_header *h, enum sp_raw_running *running)
 {
 	const int fd = sp_open_regular(AT_FDCWD, path);

@@ -29,15 +29,6 @@ static void on_problem(void *arg, const char *text)
 	s->damaged = true;
 }
 
-/* False while a process has mapped it, even one whose measurement has ended: its other threads may be in an event. */
-static bool may_be_written(const struct sp_raw_header *h, const char *path)
-{
-	struct sp_raw_header open = *h;
-
-	open.ended = SP_RAW_RUNNING;
-	return sp_raw_running(h, path) != SP_RAW_IS_GONE || sp_raw_running(&open, path) == SP_RAW_IS_RUNNING;
-}
-
 static int seal_part(const struct sealing *s, const struct sp_raw_file *f, const struct sp_raw_part *p)
 {
 	const off_t at = (off_t)(p->offset + offsetof(struct sp_raw_chunk, words));
@@ -84,7 +75,7 @@ bool sp_raw_seal(const char *path)
 		return false;
 	if (fstat(s.fd, &st) == 0 && S_ISREG(st.st_mode) && pread(s.fd, &h, sizeof(h), 0) == sizeof(h) &&
 	    memcmp(h.magic, SP_RAW_MAGIC, sizeof(h.magic)) == 0 && h.byte_order == SP_RAW_BYTE_ORDER &&
-	    h.version == SP_RAW_VERSION && !h.sum && !may_be_written(&h, path)) {
+	    h.version == SP_RAW_VERSION && !h.sum && !sp_raw_may_be_written(&h, path)) {
 		sealed = sp_guarded(seal_file, &s, &ignored) == 0;
 		futimens(s.fd, (struct timespec[]){st.st_atim, st.st_mtim});
 	}

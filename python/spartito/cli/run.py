@@ -10,7 +10,7 @@ from spartito.experiments import rundir
 from spartito.experiments.rundir import Directory, Found
 from spartito.options.settings import Value, resolve, strange_variables, uncounted
 from spartito.options.table import Usage
-from spartito.run import launch, preload
+from spartito.run import costagain, launch, preload
 from spartito.run.ending import finish
 from spartito.run.implied import with_memory, with_trace, without_effect
 
@@ -164,6 +164,8 @@ def _afterwards(directory: Directory, status: int, texts: dict[str, str], report
         directory.describe(directory.crew.status() if directory.crew else status)
     except OSError as e:
         complain(f"the end of the run is not recorded in experiment.json: {reason(e)}")
+    found.seal()
+    costagain.measure(directory.path, texts)
     finish(directory, found, texts, reported)
 
 

@@ -5,9 +5,10 @@
  * batches measure both loops directly after one another. The result is the median batch: a change of speed between two
  * loops spoils one batch only. The other batches give the uncertainty.
  *
- * There is no measurement at the end: recording ends after the interpreter, when no Python code can run. Before that,
- * the measurement would have to remove the hook while threads and handlers of the program may run, and to take back
- * what the loop adds to the profile. sp_cost_shared() has measurements of other times.
+ * A process does not measure again at its end: recording ends after the interpreter, when no Python code can run.
+ * Before that, the measurement would have to remove the hook while threads and handlers of the program may run, and to
+ * take back what the loop adds to the profile. Instead the launcher measures when the program has ended
+ * (spartito/run/costagain.py). All results of a host are shared by sp_cost_shared().
  *
  * In total a call costs (with - without) / calls more. A part of this cost is between the two timestamps of the
  * callee, in its own interval. This part is the mean recorded duration in the same round, minus what an empty call
@@ -148,8 +149,9 @@ static void set_cost(void)
 	char error[32];
 	sp_process.header->cost_in_ps = known.cost.in_ps;
 	sp_process.header->cost_out_ps = known.cost.out_ps;
-	if (known.error_ps >= 0)
-		sp_define_meta("cost_error", error, (size_t)snprintf(error, sizeof error, "%" PRId64, known.error_ps));
+	if (known.error_ps >= 0) /* in a fixed width: sp_raw_take_cost() replaces it in the file */
+		sp_define_meta("cost_error", error,
+		               (size_t)snprintf(error, sizeof error, "%012" PRId64, known.error_ps));
 }
 
 void sp_calibrate_before(const struct sp_hook *h)

@@ -3,11 +3,12 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
-from spartito._analyse import Model
+from spartito._analyse import Model, take_cost
 from spartito.experiments.cost import cost_sentence, error_per_call, measuring_cost, measuring_error
 
 PROGRAM = """
@@ -60,6 +61,16 @@ def read(file):
     return [list(map(int, line.split())) for line in file.read_text().splitlines()[1:]]
 
 
+def median(results):
+    return sorted(results, key=sum)[(len(results) - 1) // 2]
+
+
+def spread(results):
+    """The largest difference to the median in seconds, without the lowest and the highest result."""
+    middle = sum(median(results))
+    return max(abs(middle - sum(each)) for each in sorted(results, key=sum)[1:-1]) * 1e-12
+
+
 def test_the_median_of_the_latest_costs_is_shared(tmp_path, runtime):
     (process,) = measured(tmp_path, runtime)
     file = stored(runtime)
@@ -71,11 +82,9 @@ def test_the_median_of_the_latest_costs_is_shared(tmp_path, runtime):
         (process,) = measured(tmp_path, runtime)
         after = read(file)
         assert after[:-1] == given[-8:] and len(after) == min(len(given) + 1, 9)
-        ordered = sorted(after, key=sum)
-        assert costs(process) == ordered[(len(after) - 1) // 2]
+        assert costs(process) == median(after)
         if len(after) >= 5:  # the uncertainty is that of these results, otherwise of the batches
-            spread = [abs(sum(costs(process)) - sum(each)) for each in ordered[1:-1]]
-            assert error_per_call(process) == pytest.approx(max(spread) * 1e-12)
+            assert error_per_call(process) == pytest.approx(spread(after))
         assert error_per_call(process) >= 0
     assert stored(runtime) == file
 
@@ -143,6 +152,64 @@ def test_uncertainty(tmp_path, runtime):
     write(stored(runtime), 5 * [[2000, 3000]])
     (process,) = measured(tmp_path, runtime, "thread")
     assert costs(process) == [2000, 3000] and error_per_call(process) == 0
+
+
+FORKS = "import os\nif os.fork():\n    os.wait()\nfor i in range(10):\n    (lambda: i)()\n"
+
+
+def launched(tmp_path, runtime, *options):
+    """The processes of a program that forks once, run by the launcher."""
+    (tmp_path / "forks.py").write_text(FORKS)
+    command = [sys.executable, "-m", "spartito", "run", "-o", "run", *options, "forks.py"]
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir(exist_ok=True)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, timeout=100, check=True, capture_output=True, encoding="utf-8")
+    assert not os.listdir(tmp_path / "tmp")
+    info = Model(str(tmp_path / "run")).info()
+    assert len(info["processes"]) == 2 and not info["problems"], done.stderr
+    return info["processes"]
+
+
+@pytest.mark.parametrize("options", [(), ("--trace",), ("--trace", "--compress"), ("-q",), ("--no-finalize",)], ids=str)
+def test_the_launcher_measures_again(tmp_path, runtime, options):
+    processes = launched(tmp_path, runtime, *options)
+    results = read(stored(runtime))  # of the first process, at its start, and of the launcher
+    assert len(results) == 2 and {tuple(costs(process)) for process in processes} == {tuple(median(results))}
+    shutil.rmtree(tmp_path / "run")
+    write(stored(runtime), 7 * [[2000, 3000]])
+    processes = launched(tmp_path, runtime, *options)
+    results = read(stored(runtime))
+    for process in processes:
+        assert costs(process) == median(results) == [2000, 3000] and error_per_call(process) == pytest.approx(spread(results))
+
+
+def test_the_launcher_does_not_measure_metrics(tmp_path, runtime):
+    assert all(sum(costs(process)) for process in launched(tmp_path, runtime, "--metric", "rusage:ru_minflt"))
+    assert not list(runtime.iterdir())  # the cost includes that of reading the metric
+
+
+def test_only_the_cost_of_a_process_alike_is_replaced(tmp_path, runtime):
+    launched(tmp_path, runtime)
+    plain = tmp_path / "plain.raw"
+    source, other = sorted((tmp_path / "run/raw").glob("*.raw"))
+    before = source.read_bytes()
+    assert take_cost(str(other), str(source)) and take_cost(str(source), str(source)) and source.read_bytes() == before
+    head, chunk, prefix = 150, 4096 + 8, before.index(sys.prefix.encode())
+    for at in (0, head, 128, chunk, prefix):  # magic, header, a cost, the first chunk's header, META prefix
+        changed = bytearray(before)
+        changed[at] ^= 1
+        other.write_bytes(changed)
+        assert not take_cost(str(other), str(source)) and other.read_bytes() == changed
+        assert not take_cost(str(source), str(other)) and source.read_bytes() == before
+    for size in (0, 100, 4096, 4200):
+        other.write_bytes(before[:size])
+        assert not take_cost(str(other), str(source)) and other.read_bytes() == before[:size]
+    plain.write_bytes(before)
+    shutil.rmtree(tmp_path / "run")
+    launched(tmp_path, runtime, "--trace")
+    traced = next((tmp_path / "run/raw").glob("*.raw"))
+    assert not take_cost(str(traced), str(plain))
+    assert not take_cost(str(tmp_path / "missing"), str(plain)) and not take_cost(str(plain), str(tmp_path))
 
 
 def test_sentence():
