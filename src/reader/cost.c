@@ -113,15 +113,30 @@ static bool read_chunks(struct raw *r)
 	return r->error.p;
 }
 
-static bool read_raw(struct raw *r)
+static bool is_file(struct raw *r)
+{
+	return r->fd >= 0 && fstat(r->fd, &r->st) == 0 && S_ISREG(r->st.st_mode);
+}
+
+/* Returns whether it is an ended measurement of this version, with checksums. */
+static bool read_header(struct raw *r)
 {
 	struct sp_raw_header *h = &r->h;
 
-	if (r->fd < 0 || fstat(r->fd, &r->st) != 0 || !S_ISREG(r->st.st_mode) ||
-	    pread(r->fd, h, sizeof(*h), 0) != sizeof(*h) || memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) != 0 ||
-	    h->byte_order != SP_RAW_BYTE_ORDER || h->version != SP_RAW_VERSION || h->sum != sp_raw_header_sum(h))
-		return false;
-	return h->ended != SP_RAW_RUNNING && read_chunks(r);
+	return pread(r->fd, h, sizeof(*h), 0) == sizeof(*h) && memcmp(h->magic, SP_RAW_MAGIC, sizeof(h->magic)) == 0 &&
+	       h->byte_order == SP_RAW_BYTE_ORDER && h->version == SP_RAW_VERSION && h->ended != SP_RAW_RUNNING &&
+	       h->sum == sp_raw_header_sum(h);
+}
+
+static bool read_source(struct raw *r)
+{
+	return is_file(r) && read_header(r) && read_chunks(r);
+}
+
+/* Reads all after it is certain that no process writes the file. */
+static bool read_target(struct raw *r, const char *path)
+{
+	return is_file(r) && read_header(r) && !sp_raw_may_be_written(&r->h, path) && read_source(r);
 }
 
 static bool are_alike(const struct raw *a, const struct raw *b)
@@ -177,8 +192,7 @@ bool sp_raw_take_cost(const char *path, const char *from)
 	struct raw a = {.fd = open(from, O_RDONLY | flags)}, b = {.fd = open(path, O_RDWR | flags)};
 	bool taken = false;
 
-	if (read_raw(&a) && read_raw(&b) && are_alike(&a, &b) && has_cost(&a.h) && has_cost(&b.h) &&
-	    !sp_raw_may_be_written(&b.h, path)) {
+	if (read_source(&a) && read_target(&b, path) && are_alike(&a, &b) && has_cost(&a.h) && has_cost(&b.h)) {
 		taken = write_cost(&b, &a);
 		futimens(b.fd, (struct timespec[]){b.st.st_atim, b.st.st_mtim});
 	}

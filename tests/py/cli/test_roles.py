@@ -86,10 +86,14 @@ MULTIPROCESSING = """
 import multiprocessing, threading, time
 from concurrent.futures import ThreadPoolExecutor
 def work(n): return sum(range(n))
+def work_of_both(n):  # otherwise one worker may do all, and the other one may be ended before it begins
+    both_workers.wait()
+    return work(n)
 def feed(q): q.put(work(10))
 if __name__ == "__main__":
+    both_workers = multiprocessing.get_context("fork").Barrier(2)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        pool.map(work, [1000] * 4, chunksize=1)
+        pool.map(work_of_both, [1000] * 4, chunksize=1)
     q = multiprocessing.get_context("spawn").Queue()
     p = multiprocessing.get_context("spawn").Process(target=feed, args=(q,), name="<loader>")
     p.start()

@@ -12,9 +12,13 @@ PROGRAM = """
 import multiprocessing, threading
 from concurrent.futures import ThreadPoolExecutor
 def work(n): return sum(range(n))
+def work_of_both(n):  # otherwise one worker may do all, and the other one may be ended before it begins
+    both_workers.wait()
+    return work(n)
 if __name__ == "__main__":
+    both_workers = multiprocessing.get_context("fork").Barrier(2)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        pool.map(work, [100_000] * 8, chunksize=1)
+        pool.map(work_of_both, [100_000] * 8, chunksize=1)
     with ThreadPoolExecutor(2) as threads:
         both = threading.Barrier(2)
         list(threads.map(lambda n: (both.wait(), work(n)), [100_000, 300_000]))
