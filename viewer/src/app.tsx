@@ -5,6 +5,7 @@ import { LegendOfPictures } from "./charts/charted";
 import { Compared } from "./parts/against";
 import { Chips } from "./page/chips";
 import { useCutTexts } from "./page/cut";
+import { useFilterPanel } from "./page/filters";
 import { Search } from "./page/searchbox";
 import type { Facts } from "./data/facts";
 import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./state/hooks";
@@ -34,6 +35,7 @@ function Frame({ live }: { live: Live | undefined }) {
   const facts = useFirstFacts();
   const { view: id } = useSelection();
   const view = views.find((one) => one.id === id) ?? views[0]!;
+  const filters = useFilterPanel(facts.data, view);
   useTheme();
   useCutTexts();
   useEffect(() => {
@@ -45,13 +47,15 @@ function Frame({ live }: { live: Live | undefined }) {
         <Title facts={facts.data} />
         {live && <LiveState live={live} />}
         <Search />
+        {filters.button}
         <TakeAlong view={view} facts={facts.data} />
         <KeyHelp view={view} />
         <ThemeSwitch />
       </header>
       {facts.data?.has.compare && <Compared />}
       <GroupedTabs groups={groups} shown={view} facts={facts.data} />
-      <Chips facts={facts.data} />
+      {filters.panel}
+      <Chips facts={facts.data} view={view} />
       <Unknowns facts={facts.data} />
       <main id="view" role="tabpanel" aria-labelledby={`tab-${view.id}`}>
         {facts.data ? <Shown key={view.id} view={view} facts={facts.data} /> : <Waiting problem={facts.problem} what="the experiment" />}

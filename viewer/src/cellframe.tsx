@@ -52,7 +52,7 @@ function Frame({ more }: { more: readonly Asked[] }) {
         <Search />
         <ThemeSwitch />
       </div>
-      <Chips facts={facts.data} />
+      <Chips facts={facts.data} view={view} />
       <main id="view" role="tabpanel" aria-labelledby={`tab-${view.id}`}>
         {facts.data ? <Shown key={view.id} view={view} facts={facts.data} /> : <Waiting problem={facts.problem} what="the result" />}
       </main>

@@ -79,9 +79,11 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         samples), incl (f64; inclusive time (s)), excl (f64; exclusive time (s)), hidden (u32; number of paths that this row
         represents), path (u32; of the model), resumed (f64; optional; calls that were resumed after a yield or an await, where
         there were any), running (f64; optional; s of incl in which the threads ran; where times are split, and neither compared nor
-        with a metric), label (u32; optional; index in labels, where calls have values of parameters), base_visits (f64; optional;
-        of the other run, 0 where it has no such path), base_incl (f64; optional; s), base_excl (f64; optional; s); with metrics:
-        metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in 10**exponent of its unit.
+        with a metric), imported (u8; optional; 1: part of an import, from a function of the import system down, without modules of
+        the program; where anything was imported), label (u32; optional; index in labels, where calls have values of parameters),
+        base_visits (f64; optional; of the other run, 0 where it has no such path), base_incl (f64; optional; s), base_excl (f64;
+        optional; s); with metrics: metric:NAME:incl and metric:NAME:excl: of each metric, with and without what callees counted, in
+        10**exponent of its unit.
     flat
         One row for each region that ran, by running time, or by exclusive time if that is not split; compared, the larger of both
         exclusive times decides. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd),

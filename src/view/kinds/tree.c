@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "model/path.h"
+#include "model/report/imports.h"
 #include "model/str.h"
 #include "view/select.h"
 
@@ -39,6 +40,7 @@ struct tree {
 	uint32_t *place_of;      /* owned; for each path; SP_NONE: it has no row */
 	struct place *places;    /* owned; for the root, then for each key */
 	double *running;         /* owned; for each path: the part of incl in which threads ran; NULL: not split */
+	bool *imported;          /* owned; for each path whether it is part of an import; NULL: none that ran is */
 	struct sp_counted *sums; /* owned; the metric that determines the order; NULL: time does */
 	size_t metric;
 };
@@ -96,6 +98,22 @@ static int sum_running(struct tree *t)
 
 		t->running[i] = fmin(t->running[i] + sp_numbers_running(&path), s->values[i].incl);
 		t->running[s->m->paths[i].parent] += t->running[i];
+	}
+	return 0;
+}
+
+static int find_imported(struct tree *t)
+{
+	bool any = false;
+
+	t->imported = sp_paths_imported(t->s->m);
+	if (!t->imported)
+		return -1;
+	for (size_t i = 0; i < t->n && !any; i++)
+		any = t->imported[t->keys[i].path];
+	if (!any) {
+		free(t->imported);
+		t->imported = NULL;
 	}
 	return 0;
 }
@@ -230,6 +248,7 @@ struct rows {
 	uint32_t *parent, *region, *hidden, *path;
 	double *visits, *incl, *excl, *resumed;      /* resumed: NULL if no call was resumed */
 	double *running;                             /* NULL if it is not known */
+	uint8_t *imported;                           /* NULL if nothing was imported */
 	uint32_t *label;                             /* NULL if no call has a label */
 	double *base_visits, *base_incl, *base_excl; /* NULL without a base */
 };
@@ -247,6 +266,7 @@ static int make_rows(const struct tree *t, struct rows *r, struct sp_columns *ou
 	r->path = sp_columns_reserve(out, "path", SP_COLUMN_U32, n);
 	r->resumed = t->s->resumed ? sp_columns_reserve(out, "resumed", SP_COLUMN_F64, n) : NULL;
 	r->running = t->running ? sp_columns_reserve(out, "running", SP_COLUMN_F64, n) : NULL;
+	r->imported = t->imported ? sp_columns_reserve(out, "imported", SP_COLUMN_U8, n) : NULL;
 	r->label = t->s->labels ? sp_columns_reserve(out, "label", SP_COLUMN_U32, n) : NULL;
 	r->base_visits = t->s->base ? sp_columns_reserve(out, "base_visits", SP_COLUMN_F64, n) : NULL;
 	r->base_incl = t->s->base ? sp_columns_reserve(out, "base_incl", SP_COLUMN_F64, n) : NULL;
@@ -270,6 +290,8 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 		r->resumed[at] = (double)v->resumed;
 	if (r->running)
 		r->running[at] = t->running[path] * S;
+	if (r->imported)
+		r->imported[at] = t->imported[path];
 	if (r->label)
 		r->label[at] = p->parameter;
 	if (t->s->base) {
@@ -279,7 +301,7 @@ static void put_path(const struct tree *t, const struct rows *r, uint32_t path, 
 	}
 }
 
-/* Writes the last row below a path, for the paths left out there. */
+/* Writes the last row below a path, for the paths left out there. It counts as an import if the path does. */
 static void put_rest(const struct tree *t, const struct rows *r, const struct place *own, uint32_t at)
 {
 	r->parent[at] = own->row;
@@ -291,6 +313,8 @@ static void put_rest(const struct tree *t, const struct rows *r, const struct pl
 		r->resumed[at] = own->resumed;
 	if (r->running)
 		r->running[at] = own->running * S;
+	if (r->imported)
+		r->imported[at] = own->row != SP_NONE && r->imported[own->row];
 	if (r->label)
 		r->label[at] = SP_NONE;
 	if (t->s->base) {
@@ -373,8 +397,8 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 
 	if (rc == 0 && q->metric)
 		rc = weigh(&t, v, q, e);
-	if (rc == 0 &&
-	    (find(&t) || sum_running(&t) || arrange(&t, q->limit ? q->limit : MAX_PATHS) || make_rows(&t, &r, out)))
+	if (rc == 0 && (find(&t) || sum_running(&t) || find_imported(&t) ||
+	                arrange(&t, q->limit ? q->limit : MAX_PATHS) || make_rows(&t, &r, out)))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	if (rc == 0) {
 		sp_selected_meta(&s, out);
@@ -387,6 +411,7 @@ int sp_view_tree(const struct sp_viewed *v, const struct sp_view_query *q, struc
 	if (rc == 0 && q->metric && put_metric(&t, out))
 		rc = sp_fail(e, ENOMEM, "not enough memory");
 	free(t.running);
+	free(t.imported);
 	free(t.sums);
 	free(t.keys);
 	free(t.places);

@@ -17,6 +17,8 @@ export interface Paths {
   readonly incl: Float64Array;
   readonly excl: Float64Array;
   readonly hidden: Uint32Array;
+  /** The part of incl in which the threads ran; undefined: not known. */
+  readonly running?: Float64Array | undefined;
   /** In the other run, if there is one. */
   readonly base?: Base | undefined;
 }
@@ -141,7 +143,7 @@ export function arranged(tree: Paths): Paths {
     children[--first[up]!] = i;
   }
   const key = Float64Array.from(tree.incl, (v, i) => (tree.region[i] === NONE ? -1 : v));
-  const out = emptyPaths(n, tree.base !== undefined);
+  const out = emptyPaths(n, tree.base !== undefined, tree.running !== undefined);
   const number = new Uint32Array(n); // new index of each row
   const stack: number[] = [];
   const push = (row: number): void => {
@@ -160,8 +162,9 @@ export function arranged(tree: Paths): Paths {
   return out;
 }
 
-export function emptyPaths(n: number, compared = false): Paths {
+export function emptyPaths(n: number, compared = false, split = false): Paths {
   return {
+    running: split ? new Float64Array(n) : undefined,
     base: compared ? { visits: new Float64Array(n), incl: new Float64Array(n), excl: new Float64Array(n) } : undefined,
     count: n,
     parent: new Uint32Array(n).fill(NONE),
@@ -179,6 +182,7 @@ function copyRow(to: Paths, at: number, from: Paths, row: number): void {
   to.incl[at] = from.incl[row]!;
   to.excl[at] = from.excl[row]!;
   to.hidden[at] = from.hidden[row]!;
+  if (to.running && from.running) to.running[at] = from.running[row]!;
   if (!to.base || !from.base) return;
   to.base.visits[at] = from.base.visits[row]!;
   to.base.incl[at] = from.base.incl[row]!;
@@ -195,6 +199,7 @@ export function firstRows(tree: Paths, n: number): Paths {
     incl: tree.incl.subarray(0, n),
     excl: tree.excl.subarray(0, n),
     hidden: tree.hidden.subarray(0, n),
+    running: tree.running?.subarray(0, n),
     base: tree.base && { visits: tree.base.visits.subarray(0, n), incl: tree.base.incl.subarray(0, n), excl: tree.base.excl.subarray(0, n) },
   };
 }

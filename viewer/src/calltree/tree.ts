@@ -2,8 +2,8 @@
 // The tree of call paths in the answer of the kind "tree": rows in preorder, siblings in descending order of inclusive time.
 import { type Columns, NONE } from "../data/columns";
 import { scaleOf, TIME, type Weight } from "../data/weight";
-import { ownPaths } from "./own";
-import type { Base, Paths } from "./paths";
+import { type Filters, type Rows, filteredPaths } from "./filters";
+import type { Base } from "./paths";
 
 /** The row of the whole run, above the outermost calls. */
 export const ROOT = -1;
@@ -18,6 +18,8 @@ export class Tree {
   readonly excl: Float64Array;
   /** The seconds of incl in which the threads ran; undefined: not known here. */
   readonly running: Float64Array | undefined;
+  /** 1 for each row that is part of an import; undefined: none is. */
+  readonly imported: Uint8Array | undefined;
   /** In the other run, if there is one. */
   readonly base: Base | undefined;
   readonly depth: Uint32Array;
@@ -37,12 +39,12 @@ export class Tree {
 
   /** meta: of the answer that the paths are from. weight: the metric of incl and excl. */
   constructor(
-    paths: Omit<Paths, "count">,
+    paths: Omit<Rows, "count">,
     readonly meta: Pick<Columns<"tree">["meta"], "base_none" | "paths">,
     readonly weight: Weight = TIME,
-    running?: Float64Array,
   ) {
-    this.running = running;
+    this.running = paths.running;
+    this.imported = paths.imported;
     this.parent = paths.parent;
     this.region = paths.region;
     this.hidden = paths.hidden;
@@ -90,6 +92,13 @@ export class Tree {
       if (above !== NONE && end[row]! > end[above]!) end[above] = end[row]!;
     }
     return [total, n ? deepest + 1 : 0];
+  }
+
+  /** The seconds in which the threads ran in the function itself. Only with `running`. */
+  ranItself(row: number): number {
+    let rest = this.running![row]!;
+    for (let child = row + 1; child < this.end[row]!; child = this.end[child]!) rest -= this.running![child]!;
+    return Math.max(rest, 0);
   }
 
   private sumOfOutermost(column: Float64Array): number {
@@ -194,20 +203,25 @@ export function treeIn(columns: Columns<"tree">, weight: Weight = TIME): Tree {
     visits: columns.get("visits"),
     incl: metric ? scaled("incl") : columns.get("incl"),
     excl: metric ? scaled("excl") : columns.get("excl"),
+    running: columns.has("running") && !metric ? columns.get("running") : undefined,
+    imported: columns.has("imported") ? columns.get("imported") : undefined,
     base,
   };
-  return new Tree(paths, columns.meta, weight, columns.has("running") && !metric ? columns.get("running") : undefined);
+  return new Tree(paths, columns.meta, weight);
 }
 
-const ofOwn = new WeakMap<Tree, Tree>();
+const lastFiltered = new WeakMap<Tree, { filters: Filters; made: Tree }>();
 
-/** The tree of own functions alone (own.ts). own: 1 for each region of own code. */
-export function ownTree(tree: Tree, own: ArrayLike<number>): Tree {
-  let made = ofOwn.get(tree);
-  if (!made) {
-    made = new Tree(ownPaths(tree, own), tree.meta, tree.weight);
-    ofOwn.set(tree, made);
-  }
+/** The tree without what the filters leave out. own: 1 for each region of own code. The last result of each tree is kept, as several parts
+ * of a page need it; filters: the same object each time, until they change. */
+export function filteredTree(tree: Tree, own: ArrayLike<number>, filters: Filters): Tree {
+  const last = lastFiltered.get(tree);
+  if (last?.filters === filters) return last.made;
+  const paths = filteredPaths(tree, own, filters);
+  let known = 0;
+  for (let row = 0; row < paths.count; row++) known += paths.region[row] === NONE ? paths.hidden[row]! : 1;
+  const made = new Tree(paths, { ...tree.meta, paths: known }, tree.weight);
+  lastFiltered.set(tree, { filters, made });
   return made;
 }
 

@@ -278,6 +278,8 @@ export interface Answers {
       resumed?: F64;
       /** s of incl in which the threads ran; where times are split, and neither compared nor with a metric */
       running?: F64;
+      /** 1: part of an import, from a function of the import system down, without modules of the program; where anything was imported */
+      imported?: U8;
       /** index in labels, where calls have values of parameters */
       label?: U32;
       /** of the other run, 0 where it has no such path */

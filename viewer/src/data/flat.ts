@@ -12,15 +12,15 @@ export interface FlatMetric {
   excl: Float64Array;
 }
 
+export type FlatParts = Omit<Flat, "self" | "selfName" | "exclusive" | "withoutImports" | "count">;
+
 export class Flat {
   readonly region: Uint32Array;
   readonly visits: Float64Array;
   readonly incl: Float64Array;
   readonly excl: Float64Array;
-  readonly mean: Float64Array;
-  readonly min: Float64Array;
-  readonly max: Float64Array;
-  readonly std: Float64Array;
+  /** Of single calls; undefined: not known with filters. */
+  readonly each: { mean: Float64Array; min: Float64Array; max: Float64Array; std: Float64Array } | undefined;
   /** The parts of the exclusive time; undefined: times are not split. */
   readonly running: Float64Array | undefined;
   readonly waiting: Float64Array | undefined;
@@ -40,25 +40,22 @@ export class Flat {
   /** Why there are no numbers of the other run although two runs are compared. */
   readonly baseNone: string | undefined;
 
-  constructor(columns: Columns<"flat">) {
-    this.region = columns.get("region");
-    this.visits = columns.get("visits");
-    this.incl = columns.get("incl");
-    this.excl = columns.get("excl");
-    this.mean = columns.get("mean");
-    this.min = columns.get("min");
-    this.max = columns.get("max");
-    this.std = columns.get("std");
-    if (columns.has("running")) [this.running, this.waiting] = [columns.get("running"), columns.get("waiting")];
-    if (columns.has("imported")) this.imported = columns.get("imported");
-    this.baseNone = columns.meta.base_none;
-    if (columns.has("resumed")) this.resumed = columns.get("resumed");
-    if (columns.has("base_incl"))
-      this.base = { visits: columns.get("base_visits"), incl: columns.get("base_incl"), excl: columns.get("base_excl") };
-    this.metrics = columns.metrics().map((name) => ({ name, incl: columns.metric(name, "incl"), excl: columns.metric(name, "excl") }));
-    this.unranged = columns.meta.unranged ?? [];
-    this.functions = Math.max(columns.meta.functions, this.count);
-    this.total = this.functions > this.count ? columns.meta.total : this.excl.reduce((sum, value) => sum + value, 0);
+  constructor(parts: FlatParts) {
+    this.region = parts.region;
+    this.visits = parts.visits;
+    this.incl = parts.incl;
+    this.excl = parts.excl;
+    this.each = parts.each;
+    this.running = parts.running;
+    this.waiting = parts.waiting;
+    this.imported = parts.imported;
+    this.base = parts.base;
+    this.resumed = parts.resumed;
+    this.metrics = parts.metrics;
+    this.unranged = parts.unranged;
+    this.functions = parts.functions;
+    this.total = parts.total;
+    this.baseNone = parts.baseNone;
   }
 
   /** The time by which functions are ordered: running time, or exclusive time if it is not split. */
@@ -82,7 +79,7 @@ export class Flat {
     const imported = weight.metric ? undefined : this.imported;
     if (!imported) return { excl, imports: 0 };
     const rest = (value: number, row: number): number => (value - imported[row]! < ROUNDING ? 0 : value - imported[row]!);
-    return { excl: excl.map(rest), imports: imported.reduce((sum, value) => sum + value, 0) };
+    return { excl: excl.map(rest), imports: sumOf(imported) };
   }
 
   get count(): number {
@@ -90,8 +87,31 @@ export class Flat {
   }
 }
 
+const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0);
+
 /** For useAnswer(): the views that use it share one object. */
-export const asFlat = (columns: Columns<"flat">): Flat => new Flat(columns);
+export function asFlat(columns: Columns<"flat">): Flat {
+  const get = <const N extends Parameters<typeof columns.get>[0]>(name: N) => (columns.has(name) ? columns.get(name) : undefined);
+  const excl = columns.get("excl");
+  const functions = Math.max(columns.meta.functions, excl.length);
+  return new Flat({
+    region: columns.get("region"),
+    visits: columns.get("visits"),
+    incl: columns.get("incl"),
+    excl,
+    each: { mean: columns.get("mean"), min: columns.get("min"), max: columns.get("max"), std: columns.get("std") },
+    running: get("running"),
+    waiting: get("waiting"),
+    imported: get("imported"),
+    resumed: get("resumed"),
+    base: columns.has("base_incl") ? { visits: columns.get("base_visits"), incl: columns.get("base_incl"), excl: columns.get("base_excl") } : undefined,
+    metrics: columns.metrics().map((name) => ({ name, incl: columns.metric(name, "incl"), excl: columns.metric(name, "excl") })),
+    unranged: columns.meta.unranged ?? [],
+    functions,
+    total: functions > excl.length ? columns.meta.total : sumOf(excl),
+    baseNone: columns.meta.base_none,
+  });
+}
 
 export function largest(numbers: ArrayLike<number>): number {
   let most = 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The selection as the URL's hash, so that links to a view work, and the back button.
 
-export const OWN = "own"; // of Selection.code
+/** Values of filters. */
+export const [OWN, ENTRIES, IMPORTS, RECURSION, FOUND] = ["own", "entries", "imports", "recursion", "found"] as const;
+/** The parts of the selection that are filters of call paths. */
+export const FILTERS = ["code", "hide", "fold", "only", "least"] as const;
 export type Theme = "light" | "dark";
 
 /** The selection that all views share. A call path has the regions from the outermost to the function itself. */
@@ -18,8 +21,16 @@ export interface Selection {
   /** The call path that fills icicle and sunburst. */
   centre?: readonly number[];
   metric?: string;
-  /** OWN: views of call paths show own functions alone. */
+  /** OWN: own functions alone are shown. ENTRIES: own functions, and the functions of other code that they call. */
   code?: string;
+  /** IMPORTS: they are left out. */
+  hide?: string;
+  /** RECURSION: calls of a function within itself count for the outermost. */
+  fold?: string;
+  /** FOUND: only call paths with functions that the search has found, or in the module. */
+  only?: string;
+  /** The smallest fraction of the time of a call path that is shown by itself. */
+  least?: string;
   /** What functions are coloured by: "module" or "function"; undefined: as the facts of the run say. */
   colour?: string;
   /** Which part of a view is shown, where it has several; other views ignore it. */
@@ -55,7 +66,7 @@ export function readPath(text: string): number[] | undefined {
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre"] as const;
-const TEXTS = ["module", "search", "metric", "code", "part", "colour"] as const;
+const TEXTS = ["module", "search", "metric", ...FILTERS, "part", "colour"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

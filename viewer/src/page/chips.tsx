@@ -4,13 +4,31 @@ import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore } from "../state/hooks";
 import { Name } from "../parts/Name";
 import type { Selection } from "../state/store";
-import { time } from "../data/units";
+import { ENTRIES, FOUND, IMPORTS, OWN, RECURSION } from "../data/url";
+import { percent, time } from "../data/units";
+import type { View } from "../parts/view";
 
 export interface Chip {
   what: string;
   text: string;
   /** The change of the selection that removes it. */
   clear: Partial<Selection>;
+  /** It is a filter of call paths, which not all views have. */
+  filter?: true;
+}
+
+/** The filters of call paths as chips. */
+export function activeFilters({ code, hide, fold, only, least, search, module }: Selection): Chip[] {
+  const chips: Chip[] = [];
+  const add = (what: string, text: string, name: keyof Selection): number =>
+    chips.push({ what, text, clear: { [name]: undefined, path: undefined, centre: undefined }, filter: true });
+  if (code === OWN) add("code", "own code only", "code");
+  if (code === ENTRIES) add("code", "own code and what it calls", "code");
+  if (hide === IMPORTS) add("without", "imports", "hide");
+  if (fold === RECURSION) add("recursion", "folded", "fold");
+  if (only === FOUND && (search !== undefined || module !== undefined)) add("only", `paths with ${[search, module].filter(Boolean).join(" in ")}`, "only");
+  if (Number(least)) add("combined", `paths below ${percent(Number(least))}`, "least");
+  return chips;
 }
 
 export function chipsOf(selection: Selection, facts: Facts | undefined, regions: Regions | undefined): Chip[] {
@@ -33,7 +51,7 @@ export function chipsOf(selection: Selection, facts: Facts | undefined, regions:
     chips.push({ what: "time", text: `${time(from)} to ${time(to)} (${time(to - from)})`, clear: { begin: undefined, end: undefined } });
   }
   if (path && path.length > 1) chips.push({ what: "in", text: "this call path only", clear: { path: undefined, region } });
-  return chips;
+  return [...chips, ...activeFilters(selection)];
 }
 
 const NEAR = 4; // breadcrumbs at each end of a long path
@@ -76,7 +94,7 @@ function Crumbs({ path, regions }: { path: readonly number[]; regions: Regions |
   );
 }
 
-export function Chips({ facts }: { facts: Facts | undefined }) {
+export function Chips({ facts, view }: { facts: Facts | undefined; view: View }) {
   const store = useStore();
   const selection = useSelection();
   const regions = useRegions().data;
@@ -86,7 +104,7 @@ export function Chips({ facts }: { facts: Facts | undefined }) {
   return (
     <div class="chips">
       {chips.map((chip) => (
-        <span class="chip" key={chip.what}>
+        <span class={chip.filter && !view.filtered ? "chip off" : "chip"} key={chip.what} title={chip.filter && !view.filtered ? "Not in this view, which shows all call paths" : undefined}>
           <small>{chip.what}</small> <b title={chip.text}>
             <Name text={chip.text} />
           </b>
@@ -99,7 +117,7 @@ export function Chips({ facts }: { facts: Facts | undefined }) {
         <button
           class="quiet"
           onClick={() =>
-            store.select({ region: undefined, path: undefined, module: undefined, process: undefined, location: undefined, begin: undefined, end: undefined, centre: undefined })
+            store.select(Object.assign({ centre: undefined }, ...chips.map(({ clear }) => clear)))
           }
         >
           Clear all

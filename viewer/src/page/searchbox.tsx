@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search box for all views, with the time of the functions found.
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { useRegions, useSelection, useStore, useTree } from "../state/hooks";
+import { useTree } from "../state/calls";
+import { useRegions, useSelection, useStore } from "../state/hooks";
 import { hitsIn, search, searchProblem, type Hits } from "../calltree/tree";
 import { count, percent } from "../data/units";
 

@@ -2,8 +2,8 @@
 // Parts of a URL's selection that this experiment does not have: they are reported once and removed from the selection.
 import { useEffect, useState } from "preact/hooks";
 import type { Facts, Regions } from "../data/facts";
-import { useRegions, useSelection, useStore, useWholeTree } from "../state/hooks";
-import { OWN } from "../data/url";
+import { isFiltered, useWholeTree } from "../state/calls";
+import { useRegions, useSelection, useStore } from "../state/hooks";
 import type { Selection } from "../state/store";
 import { ROOT, type Tree } from "../calltree/tree";
 import { inModule } from "../state/highlighted";
@@ -51,8 +51,9 @@ export function unknownIn(selection: Selection, facts: Facts, regions: Regions, 
 }
 
 /** A tree with a row for every path of the run; queried only if a path of the whole run is selected. */
-function useAllPaths({ path, centre, code, process, location, begin, end }: Selection): Tree | undefined {
-  const part = code === OWN || process !== undefined || location !== undefined || begin !== undefined || end !== undefined;
+function useAllPaths(selection: Selection): Tree | undefined {
+  const { path, centre, process, location, begin, end } = selection;
+  const part = isFiltered(selection) || process !== undefined || location !== undefined || begin !== undefined || end !== undefined;
   const tree = useWholeTree(!part && (path !== undefined || centre !== undefined));
   return tree.loading || tree.data?.hidden.some((n) => n > 0) ? undefined : tree.data;
 }

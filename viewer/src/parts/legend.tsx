@@ -2,11 +2,11 @@
 // The colours of a picture: its modules or functions with the most time. A click selects one.
 import { useMemo } from "preact/hooks";
 import { type ColouredBy, css, ofModule } from "../draw/colour";
-import { asFlat, byPackage, sorted } from "../data/flat";
+import { byPackage, sorted } from "../data/flat";
+import { useFlat } from "../state/calls";
 import { percent } from "../data/units";
 import { colouredBy, useRegionColours } from "../state/colours";
-import { useAnswer, useDark, useFacts, useRegions, useSelection, useStore } from "../state/hooks";
-import { range } from "../state/store";
+import { useDark, useFacts, useRegions, useSelection, useStore } from "../state/hooks";
 import { Menu } from "./Menu";
 import { Name } from "./Name";
 
@@ -31,7 +31,7 @@ function useEntries(by: ColouredBy): readonly Entry[] {
   const dark = useDark();
   const regions = useRegions().data;
   const colour = useRegionColours(regions);
-  const flat = useAnswer("flat", range(useSelection()), asFlat).data;
+  const flat = useFlat().data;
   return useMemo(() => {
     if (!flat || !regions) return [];
     const { self } = flat;

@@ -15,6 +15,8 @@ export interface View {
   component: ComponentType;
   /** Its times are of single events or lines: they include the cost of measuring even if it is subtracted from times of functions. */
   asMeasured?: true;
+  /** The filters of call paths apply to it. "toolbar": that of code is in its toolbar. */
+  filtered?: true | "toolbar";
   /** Keys of its picture; the keys of tables are listed elsewhere. */
   keys?: readonly Key[];
 }

@@ -3,12 +3,9 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Columns, Kind } from "../data/columns";
-import { type Facts, type Metric, Regions } from "../data/facts";
+import { type Facts, Regions } from "../data/facts";
 import { type Params, query, type Source } from "../data/source";
-import { OWN } from "../data/url";
-import { type Selection, type Store, range } from "./store";
-import { type Tree, ownTree, treeIn } from "../calltree/tree";
-import { chosenMetric, weightOf, type Weight } from "../data/weight";
+import { type Selection, type Store } from "./store";
 
 const Context = createContext<Store>(undefined as never);
 export const Provide = Context.Provider;
@@ -91,36 +88,10 @@ function made<K extends Kind, T>(columns: Columns<K>, make: (columns: Columns<K>
 const same = <K extends Kind>(columns: Columns<K>): Columns<K> => columns;
 const asFacts = (columns: Columns<"facts">): Facts => columns.meta;
 const asRegions = (columns: Columns<"regions">): Regions => new Regions(columns);
-const asTree = (columns: Columns<"tree">): Tree => treeIn(columns);
 
 export const useQuery = <K extends Kind>(kind: K | undefined, params: Params<K>): Answer<Columns<K>> => useAnswer(kind, params, same<K>);
 export const useFirstFacts = (): Answer<Facts> => useAnswer("facts", {}, asFacts);
 export const useRegions = (): Answer<Regions> => useAnswer("regions", {}, asRegions);
-
-const makers = new WeakMap<Weight, (columns: Columns<"tree">) => Tree>();
-
-function treeOf(weight: Weight): (columns: Columns<"tree">) => Tree {
-  let maker = makers.get(weight);
-  if (!maker) makers.set(weight, (maker = (columns) => treeIn(columns, weight)));
-  return maker;
-}
-
-/** The call tree of the selection: process, location, range of time; of own code alone, if it is selected. weighed: true: by the selected
- * metric; a metric: by this one, of all code; false: by time. */
-export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
-  const selection = useSelection();
-  const facts = useContext(KnownFacts);
-  const metric = typeof weighed === "object" ? weighed : weighed ? chosenMetric(facts, selection) : undefined;
-  const answer = useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
-  const own = useRegions().data?.own;
-  if (selection.code !== OWN || typeof weighed === "object") return answer;
-  return { ...answer, data: answer.data && own && ownTree(answer.data, own) };
-}
-
-/** The call tree of the whole run, if it is wanted. */
-export function useWholeTree(wanted: boolean): Answer<Tree> {
-  return useAnswer(wanted ? "tree" : undefined, {}, asTree);
-}
 
 /** Makes the state of a view available to tests as window.spartito.state().view. */
 export function useReport(report: (() => unknown) | undefined): void {

@@ -5,7 +5,8 @@ import { Uncompared } from "../parts/against";
 import { BottomUp, type BottomUpKey } from "../calltree/bottomup";
 import { type Change, changeOf } from "../data/change";
 import type { Regions } from "../data/facts";
-import { useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
+import { useTree } from "../state/calls";
+import { useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Toolbar } from "../parts/Menu";
 import { Named, nameOf } from "../parts/Named";
@@ -170,6 +171,7 @@ export const bottomup: View = {
   id: "bottomup",
   title: "Bottom-up",
   available: () => true,
+  filtered: "toolbar",
   component: BottomUpView,
   keys: [
     ["→", "opens the callers of a row"],

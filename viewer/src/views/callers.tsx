@@ -6,7 +6,8 @@ import { type Measure, both, change, changeOf, largestChange } from "../data/cha
 import { type Colour, css, INK, ofChange } from "../draw/colour";
 import { NONE } from "../data/columns";
 import type { Regions } from "../data/facts";
-import { useDark, useRegions, useReport, useSelection, useStore, useTree } from "../state/hooks";
+import { useTree } from "../state/calls";
+import { useDark, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
 import { Canvas, type Point } from "../parts/Canvas";
@@ -259,6 +260,7 @@ export const callers: View = {
   id: "callers",
   title: "Callers",
   available: () => true,
+  filtered: "toolbar",
   component: Callers,
   keys: [
     ["↑ ↓", "callers, callees"],

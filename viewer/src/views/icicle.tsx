@@ -287,6 +287,7 @@ export const icicle: View = {
   id: "icicle",
   title: "Icicle",
   available: () => true,
+  filtered: "toolbar",
   component: Icicle,
   keys: [...TREE_KEYS, ["+ −", "zoom"], ["Page Up  Page Down", "through the levels"]],
 };

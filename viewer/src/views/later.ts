@@ -95,6 +95,7 @@ const own: View = {
 const graph: View = {
   id: "graph",
   title: "Call graph",
+  filtered: "toolbar",
   available: () => true,
   component: later("graph"),
   keys: [

@@ -4,13 +4,13 @@ import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
 import type { Columns } from "../data/columns";
 import { type Facts, type Regions } from "../data/facts";
-import { asFlat, byPackage, Flat, sorted } from "../data/flat";
-import { type Answer, useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { byPackage, type Flat, sorted } from "../data/flat";
+import { useFlat } from "../state/calls";
+import { type Answer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { useRegionColours } from "../state/colours";
 import { inModule, useHighlighted } from "../state/highlighted";
 import { type Bar, Bars } from "../parts/Bars";
 import { Findings } from "../parts/findings";
-import { range } from "../state/store";
 import { count, moment, percent, time } from "../data/units";
 import { type Weight, chosenMetric, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
@@ -201,8 +201,7 @@ function Listed({ remarks }: { remarks: string[] }) {
 
 function Summary() {
   const facts = useFacts();
-  const selection = useSelection();
-  const flat = useAnswer("flat", range(selection), asFlat);
+  const flat = useFlat();
   const regions = useRegions().data;
   const comparison = useQuery(facts.has.compare ? "compare" : undefined, {});
   const compared = comparison.data;
@@ -273,4 +272,4 @@ function Summary() {
   );
 }
 
-export const summary: View = { id: "summary", title: "Summary", available: () => true, component: Summary };
+export const summary: View = { id: "summary", title: "Summary", filtered: true, available: () => true, component: Summary };

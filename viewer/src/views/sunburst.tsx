@@ -273,6 +273,7 @@ export const sunburst: View = {
   id: "sunburst",
   title: "Sunburst",
   available: () => true,
+  filtered: "toolbar",
   component: Sunburst,
   keys: TREE_KEYS,
 };

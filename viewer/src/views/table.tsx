@@ -5,15 +5,15 @@ import { Uncompared } from "../parts/against";
 import { changeOf } from "../data/change";
 import { type Colour, css } from "../draw/colour";
 import type { Metric, Regions } from "../data/facts";
-import { asFlat, Flat, largest, sorted } from "../data/flat";
-import { useAnswer, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
+import { type Flat, largest, sorted } from "../data/flat";
+import { useFlat } from "../state/calls";
+import { useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Name } from "../parts/Name";
 import { Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable, room } from "../parts/VirtualTable";
 import { useRegionColours } from "../state/colours";
 import { useHighlighted } from "../state/highlighted";
-import { range } from "../state/store";
 import { type Unit, columnUnit, count, inUnit, percent, time } from "../data/units";
 import { chosenMetric, scaleOf, timed, weightOf } from "../data/weight";
 import type { View } from "../parts/view";
@@ -96,10 +96,10 @@ function make(
 ): Made {
   const name = (row: number): string => regions.names[flat.region[row]!] ?? "";
   const place = (row: number): string => regions.placeOf(flat.region[row]!);
-  const { visits, incl, excl, running, waiting, mean, min, max, std } = flat;
-  const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, mean, min, max, std };
+  const { visits, incl, excl, running, waiting, each } = flat;
+  const keys: Keys = { name, place, visits, incl, excl, inclShare: incl, exclShare: excl, ...each };
   const wide = columnUnit(largest(incl));
-  const each = columnUnit(largest(max)); // one unit for all three, so they can be compared
+  const single = columnUnit(each ? largest(each.max) : 0); // one unit for all, so they can be compared
   const resumed = flat.resumed;
   if (resumed) keys["resumed"] = resumed;
   const again: Column = {
@@ -123,10 +123,14 @@ function make(
   const called: Column[] = [
     { id: "visits", title: "calls", width: room(84, count(largest(visits))), cell: (row) => count(visits[row]!) },
     ...(resumed ? [again] : []),
-    timeColumn("mean", "mean", "Time of a call", mean, each),
-    timeColumn("min", "min", "Shortest call", min, each),
-    timeColumn("max", "max", "Longest call", max, each),
-    timeColumn("std", "std", "Standard deviation of the time of a call", std, each),
+    ...(each
+      ? [
+          timeColumn("mean", "mean", "Time of a call", each.mean, single),
+          timeColumn("min", "min", "Shortest call", each.min, single),
+          timeColumn("max", "max", "Longest call", each.max, single),
+          timeColumn("std", "std", "Standard deviation of the time of a call", each.std, single),
+        ]
+      : []),
   ];
   const measured = metricColumns(flat, metrics, first, keys);
   const before = measured.filter(({ id }) => first && id === exclusiveOf(first));
@@ -178,7 +182,7 @@ function Table() {
   const store = useStore();
   const selection = useSelection();
   const facts = useFacts();
-  const answer = useAnswer("flat", range(selection), asFlat);
+  const answer = useFlat();
   const regions = useRegions().data;
   const colour = useRegionColours(regions);
   const flat = answer.data;
@@ -232,10 +236,10 @@ function Table() {
 }
 
 function rowOf(flat: Flat, regions: Regions, row: number) {
-  const { visits, incl, excl, running, waiting, mean, min, max, std, base } = flat;
-  const numbers = { visits, incl, excl, ...(running && waiting && { running, waiting }), mean, min, max, std, ...(base && { base: base.excl, change: excl.map((value, at) => value - base.excl[at]!) }) };
+  const { visits, incl, excl, running, waiting, each, base } = flat;
+  const numbers = { visits, incl, excl, ...(running && waiting && { running, waiting }), ...each, ...(base && { base: base.excl, change: excl.map((value, at) => value - base.excl[at]!) }) };
   const metrics = Object.fromEntries(flat.metrics.map((one) => [one.name, [one.incl[row], one.excl[row]]]));
   return { name: regions.names[flat.region[row]!], metrics, ...Object.fromEntries(Object.entries(numbers).map(([key, values]) => [key, values[row]])) };
 }
 
-export const table: View = { id: "table", title: "Table", available: () => true, component: Table };
+export const table: View = { id: "table", title: "Table", filtered: true, available: () => true, component: Table };

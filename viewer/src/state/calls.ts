@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hooks for call trees and tables of functions, as the filters of the selection leave them.
+import type { Filters } from "../calltree/filters";
+import { flatOfTree } from "../calltree/flat";
+import { type Tree, filteredTree, treeIn } from "../calltree/tree";
+import type { Columns } from "../data/columns";
+import type { Metric, Regions } from "../data/facts";
+import { type Flat, asFlat } from "../data/flat";
+import { ENTRIES, FILTERS, FOUND, IMPORTS, OWN, RECURSION, type Selection } from "../data/url";
+import { type Weight, chosenMetric, timed, weightOf } from "../data/weight";
+import { useContext, useMemo } from "preact/hooks";
+import { highlightedIn } from "./highlighted";
+import { type Answer, KnownFacts, useAnswer, useRegions, useSelection } from "./hooks";
+import { range } from "./store";
+
+const asTree = (columns: Columns<"tree">): Tree => treeIn(columns);
+
+const makers = new WeakMap<Weight, (columns: Columns<"tree">) => Tree>();
+
+function treeOf(weight: Weight): (columns: Columns<"tree">) => Tree {
+  let maker = makers.get(weight);
+  if (!maker) makers.set(weight, (maker = (columns) => treeIn(columns, weight)));
+  return maker;
+}
+
+/** Whether the selection has a filter. That for found functions needs a search or a module. */
+export const isFiltered = (selection: Selection): boolean =>
+  FILTERS.some((name) => selection[name] !== undefined && (name !== "only" || selection.search !== undefined || selection.module !== undefined));
+
+function filtersIn(selection: Selection, regions: Regions): Filters {
+  const { code, hide, fold, only, least, search, module } = selection;
+  return {
+    code: code === OWN || code === ENTRIES ? code : undefined,
+    noImports: hide === IMPORTS,
+    foldRecursion: fold === RECURSION,
+    only: only === FOUND ? highlightedIn(regions, search, module) : undefined,
+    least: Number(least) || undefined,
+  };
+}
+
+let last: { regions: Regions; key: string; filters: Filters } | undefined;
+
+/** The filters of the selection; undefined: none. All parts of a view get the same object. */
+function useFilters(): Filters | undefined {
+  const selection = useSelection();
+  const regions = useRegions().data;
+  if (!regions || !isFiltered(selection)) return undefined;
+  const key = JSON.stringify([...FILTERS.map((name) => selection[name]), selection.only && [selection.search, selection.module]]);
+  if (last?.regions !== regions || last.key !== key) last = { regions, key, filters: filtersIn(selection, regions) };
+  return last.filters;
+}
+
+/** The call tree of the selection: process, location, range of time, filters. weighed: true: by the selected metric; a metric: by this one,
+ * without filters; false: by time. */
+export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
+  const selection = useSelection();
+  const facts = useContext(KnownFacts);
+  const metric = typeof weighed === "object" ? weighed : weighed ? chosenMetric(facts, selection) : undefined;
+  const answer = useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
+  const own = useRegions().data?.own;
+  const filters = useFilters();
+  if (!isFiltered(selection) || typeof weighed === "object") return answer;
+  return { ...answer, data: answer.data && own && filters && filteredTree(answer.data, own, filters) };
+}
+
+/** The call tree of the whole run, if it is wanted. */
+export function useWholeTree(wanted: boolean): Answer<Tree> {
+  return useAnswer(wanted ? "tree" : undefined, {}, asTree);
+}
+
+/** All functions of the selection. With filters they are summed up from the call tree; without times there are no filters. */
+export function useFlat(): Answer<Flat> {
+  const selection = useSelection();
+  const facts = useContext(KnownFacts);
+  const filtered = isFiltered(selection) && facts !== undefined && timed(facts);
+  const flat = useAnswer(filtered ? undefined : "flat", range(selection), asFlat);
+  const tree = useFilteredTree(filtered);
+  const made = useMemo(() => tree.data && flatOfTree(tree.data), [tree.data]);
+  return filtered ? { ...tree, data: made } : flat;
+}
+
+function useFilteredTree(wanted: boolean): Answer<Tree> {
+  const answer = useAnswer(wanted ? "tree" : undefined, range(useSelection()), asTree);
+  const own = useRegions().data?.own;
+  const filters = useFilters();
+  return { ...answer, data: wanted && answer.data && own && filters ? filteredTree(answer.data, own, filters) : undefined };
+}
