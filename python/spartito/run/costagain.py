@@ -8,18 +8,23 @@ import os
 
 from spartito import _measure
 
-SUFFIX = ".raw"
+SUFFIX, MERGED = ".raw", "merged"  # the names of raw files, and of the file that the ranks of an MPI program make
 ALIKE = ("trace", "hook", "c_calls")  # settings that choose the hook and what it does for a call
 
 
 def measure(directory: str, settings: dict[str, str]) -> None:
     """Measures the cost of a call in this process, and replaces that in the raw files of the experiment. It is the median of this
-    result and the latest ones of this host (src/hook/events/shared_cost.c). Files of other hosts and other builds of Python keep
-    what their processes measured. So do all files if this process cannot measure, because a file system is full, for example.
+    result and the latest ones of this host (src/hook/events/shared_cost.c). These files keep what their processes measured:
+
+    - those of other hosts and other builds of Python;
+    - all if the ranks of an MPI program have merged them already, because the merged file has that cost, too;
+    - all if this process cannot measure, because a file system is full, for example.
 
     It takes about 4 ms. settings: the values of all settings of the run."""
     if settings["calls"] != "1" or settings["lines_only"] == "1" or settings["metrics"]:
         return  # no call has a cost, or it has that of reading the metrics
+    if os.path.exists(os.path.join(directory, MERGED)):
+        return
     place = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"spartito-cost-{os.getpid()}")
     raw = os.path.join(place, "raw")
     made: list[str] = []
