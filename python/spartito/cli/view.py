@@ -7,6 +7,8 @@ import asyncio
 import os
 import re
 import signal
+import threading
+from concurrent.futures import Future, wait
 
 from spartito.base.messages import say
 from spartito.base.text import standard_output
@@ -19,10 +21,13 @@ from spartito.view.server import Server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spartito.view.attached import Attached
     from spartito.view.live import Loader
 
 LAST_PORT = 65535
+PROMPT = 0.3  # s after which the address is printed, even if the experiment is still being read
 NAME = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")  # a name or an address, and a port
 
 
@@ -41,12 +46,17 @@ def main(values: dict[str, object], operands: list[str]) -> int:
     attached = _attached(operands) if values.get("live") else None
     try:
         directory = attached.directory if attached else one_experiment("view", operands)
-        experiment, loader = _opened(directory, values)
-        server = Server(experiment, token=os.environ.pop(TOKEN, ""), names=names, loader=loader)
-        server.bind(port)
-        for run in experiment.runs if loader is None else ():
-            losses.say_all(run.model.info(), run.directory, experiment.base is not None)
-        asyncio.run(_serve(server, bool(values.get("no_browser"))))
+        token, silent = os.environ.pop(TOKEN, ""), bool(values.get("no_browser"))
+        if values.get("live"):
+            first, loader = _live(directory, values)
+            server = Server(first, token=token, names=names, loader=loader)
+            server.bind(port)
+            asyncio.run(_serve(server, silent))
+        else:
+            experiment = Opening(directory, values)
+            server = Server(experiment, token=token, names=names)
+            server.bind(port)
+            asyncio.run(_serve(server, silent, experiment))
     finally:
         if attached:
             attached.close()
@@ -63,15 +73,42 @@ def _attached(operands: list[str]) -> Attached | None:
     return Attached(one_process("view --live", operands))
 
 
-def _opened(directory: str, values: dict[str, object]) -> tuple[kinds.Experiment, Loader | None]:
-    """The experiment, and with --live the loader of its later versions, if its run has not ended."""
-    compare, compensate, source = values.get("compare"), bool(values.get("compensate")), not values.get("no_source")
-    if not values.get("live"):
+class Opening:
+    """An experiment that a thread opens. One with millions of call paths takes seconds, and the page can be shown meanwhile."""
+
+    def __init__(self, directory: str, values: dict[str, object]) -> None:
+        """Returns after PROMPT seconds at the latest. Refused, _analyse.Error: the experiment cannot be read, which is known by then.
+        Later errors are those of `future`."""
+        compare = values.get("compare")
         assert compare is None or isinstance(compare, str)
-        return kinds.open_experiment(directory, compare=compare and opened(compare), compensate=compensate, source=source), None
+        base = compare and opened(compare)
+        self.future: Future[kinds.Experiment] = Future()
+
+        def work() -> None:
+            try:
+                compensate, source = bool(values.get("compensate")), not values.get("no_source")
+                found = kinds.open_experiment(directory, compare=base, compensate=compensate, source=source)
+                for run in found.runs:
+                    losses.say_all(run.model.info(), run.directory, found.base is not None)
+            except BaseException as e:
+                self.future.set_exception(e)
+            else:
+                self.future.set_result(found)
+
+        threading.Thread(target=work, daemon=True).start()  # Ctrl-C does not wait for it
+        if wait([self.future], PROMPT).done:
+            self.future.result()
+
+    def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
+        """The answer, once the experiment is open; see Experiment.get()."""
+        return self.future.result().get(kind, parameters)
+
+
+def _live(directory: str, values: dict[str, object]) -> tuple[kinds.Experiment, Loader | None]:
+    """The experiment, and the loader of its later versions if its run has not ended."""
     from spartito.view.live import Loader
 
-    loader = Loader(directory, compensate=compensate, source=source)
+    loader = Loader(directory, compensate=bool(values.get("compensate")), source=not values.get("no_source"))
     experiment = loader.first()
     if loader.running:
         return experiment, loader
@@ -100,14 +137,19 @@ def _show(server: Server, silent: bool) -> opening.RedirectFile | None:
     return redirect
 
 
-async def _serve(server: Server, silent: bool) -> None:
+async def _serve(server: Server, silent: bool, experiment: Opening | None = None) -> None:
+    """Serves until a signal ends it, or the experiment cannot be opened: then it raises that error."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # keep ignoring a signal that nohup ignores
             loop.add_signal_handler(number, stop.set)
     redirect = _show(server, silent)
+    if experiment:
+        asyncio.wrap_future(experiment.future).add_done_callback(lambda future: future.exception() and stop.set())
     try:
         await server.serve(stop)
+        if experiment and experiment.future.done():
+            experiment.future.result()
     finally:
         if redirect is not None:
             redirect.close()

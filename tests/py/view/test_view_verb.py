@@ -71,6 +71,59 @@ def test_it_shows_the_experiment_and_ends(spartito, experiment, number):
     assert (status, out) == (0, "") and "no browser could be started here; open the address above" in err
 
 
+SLOW = """
+import sys
+from spartito.cli import main, view
+from spartito.view import kinds
+view.PROMPT, gate, open_it = 0, sys.argv.pop(1), kinds.open_experiment
+def slowly(*words, **options):
+    with open(gate):  # a FIFO: the test opens its other end
+        return open_it(*words, **options)
+kinds.open_experiment = slowly
+sys.exit(main.main())
+"""
+
+
+@pytest.fixture
+def gate(tmp_path):
+    os.mkfifo(tmp_path / "gate")
+    return tmp_path / "gate"
+
+
+def slow_viewing(gate, *words):
+    """`spartito view` that has printed its address, and reads the experiment only when the gate is opened for writing."""
+    script = gate.parent / "slow.py"
+    script.write_text(SLOW)
+    viewing = Viewing([sys.executable, script, gate], "--no-browser", *words)
+    assert viewing.url.startswith("http://127.0.0.1:")
+    return viewing
+
+
+def test_the_page_does_not_wait_for_a_large_experiment(experiment, gate):
+    viewing = slow_viewing(gate, experiment)
+    assert b"app.js" in viewing.get()
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(payload.unpack(viewing.get("data/facts"))[0]["title"]))
+    asking.start()
+    open(gate, "w").close()
+    asking.join(100)
+    assert answers and answers[0].endswith("prog.py")
+    assert viewing.end()[:2] == (0, "")
+
+
+def test_ctrl_c_does_not_wait_for_a_large_experiment(experiment, gate):
+    assert slow_viewing(gate, experiment).end()[:2] == (0, "")
+
+
+def test_an_error_of_a_large_experiment_ends_it(experiment, gate, tmp_path):
+    shutil.copytree(experiment, tmp_path / "y")
+    viewing = slow_viewing(gate, tmp_path / "y")
+    shutil.rmtree(tmp_path / "y" / "raw")
+    open(gate, "w").close()
+    assert viewing.process.wait(100) == 1
+    assert "raw" in one_line(viewing.process.stderr.read().replace("Ctrl-C ends it\n", ""))
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
 def test_nothing_stays_of_a_packed_experiment(spartito, experiment, tmp_path, number):
     if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
