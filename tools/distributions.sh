@@ -230,6 +230,11 @@ c_tests() {
 		{ [ $what = full ] || echo 'left to full: the C tests of the suite long'; }"
 }
 
+# another run would replace the tree in a chroot, and unmount /proc there
+mkdir -p "$cache"
+exec 9>"$cache/.lock"
+flock -n 9 || { echo "$0: waiting for another run in these chroots" && flock 9; }
+
 failed= skipped=77
 for name in $names; do
 	if make_chroot "$name"; then

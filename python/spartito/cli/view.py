@@ -77,8 +77,8 @@ class Opening:
     """An experiment that a thread opens. One with millions of call paths takes seconds, and the page can be shown meanwhile."""
 
     def __init__(self, directory: str, values: dict[str, object]) -> None:
-        """Returns after PROMPT seconds at the latest. Refused, _analyse.Error: the experiment cannot be read, which is known by then.
-        Later errors are those of `future`."""
+        """Returns after PROMPT seconds at the latest. Refused, _analyse.Error: the experiment cannot be read, as is known by then. Later
+        errors are those of `future`."""
         compare = values.get("compare")
         assert compare is None or isinstance(compare, str)
         base = compare and opened(compare)

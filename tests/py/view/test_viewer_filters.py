@@ -2,11 +2,13 @@
 """The filters of the selection in a real browser: they apply to all views of functions and call paths, with exact times."""
 
 import collections
+import subprocess
+import sys
 
 import pytest
 from spartito.analysis import Model
 from spartito.view import payload
-from viewing import needs_viewer, run_of
+from viewing import Viewer, needs_viewer, run_of
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -151,3 +153,42 @@ def test_the_panel_and_its_chips(viewer):
     viewer.page.evaluate("[...document.querySelectorAll('.chips button')].find((b) => b.textContent === 'Clear all').click()")
     viewer.ready()
     assert not {"hide", "fold", "code"} & set(viewer.selection())
+
+
+@pytest.fixture(scope="module")
+def traced(recorded):
+    """A trace of the same program."""
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "traced", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=recorded.parent, check=True)
+    return recorded.parent / "traced"
+
+
+def test_two_ranges_of_time_are_compared(traced, tmp_path):
+    model = Model(str(traced))
+    names = payload.unpack(model.view("regions"))[0]["names"]
+    duration = model.info()["end"] - model.info()["begin"]
+    ranges = {"before": (0.0, duration / 2), "now": (duration / 2, duration)}
+    times = {}
+    for which, (begin, end) in ranges.items():
+        columns = payload.unpack(model.view("flat", begin=begin, end=end))[1]
+        times[which] = {names[region]: excl for region, excl in zip(columns["region"], columns["excl"])}
+    viewer = Viewer(traced, tmp_path)
+    try:
+        viewer.open(f"view=table&begin=0&end={ranges['before'][1]}")
+        viewer.page.evaluate("[...document.querySelectorAll('.chip button')].find((b) => b.textContent === 'compare').click()")
+        begin, end = ranges["now"]
+        viewer.page.evaluate(f"window.spartito.store.select({{ begin: {begin}, end: {end} }})")
+        view = viewer.ready()
+        assert view["rows"] == len(times["before"].keys() | times["now"].keys()) > 10
+        for row in view["top"]:
+            now, before = (times[which].get(row["name"], 0.0) for which in ("now", "before"))
+            assert (row["excl"], row["base"]) == (pytest.approx(now, abs=1e-9), pytest.approx(before, abs=1e-9)), row["name"]
+            assert row["change"] == pytest.approx(now - before, abs=1e-9)
+        chips = viewer.page.evaluate("[...document.querySelectorAll('.chip small')].map((c) => c.textContent)")
+        assert chips == ["time", "against"]
+        icicle = viewer.show("icicle")
+        assert icicle["compared"] and close(icicle["total"], sum(times["now"].values()))
+        viewer.page.evaluate("window.spartito.store.select({ against: undefined })")
+        assert not viewer.ready()["compared"]
+    finally:
+        viewer.close()

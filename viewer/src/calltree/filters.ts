@@ -17,14 +17,11 @@ export interface Filters {
   least?: number | undefined;
 }
 
-/** imported: 1 for each row that is part of an import; undefined: none is. */
-export type Rows = Paths & { readonly imported?: Uint8Array | undefined };
-
 const SHOWN = 1; // a row of which only callees count
 const COUNTED = 2;
 
 /** For each row 0: left out, SHOWN or COUNTED. */
-function keptRows(tree: Rows, { noImports, only }: Filters): Uint8Array {
+function keptRows(tree: Paths, { noImports, only }: Filters): Uint8Array {
   const { count, region, parent } = tree;
   const kept = new Uint8Array(count).fill(COUNTED);
   if (only) {
@@ -41,7 +38,7 @@ function keptRows(tree: Rows, { noImports, only }: Filters): Uint8Array {
 /** Adds the rows of a tree to others. of: for each row the number + 1 of a pair (number + 1 of its caller, region); 0: left out, or above
  * the outermost calls. kept: as keptRows(). */
 function combined(tree: Paths, of: Uint32Array, numbers: PairMap, kept: Uint8Array, isItself: (row: number, at: number) => boolean): Paths {
-  const out = emptyPaths(numbers.size, tree.base !== undefined, tree.running !== undefined);
+  const out = emptyPaths(numbers.size, { base: tree.base, running: tree.running });
   for (let at = 0; at < out.count; at++) {
     out.parent[at] = numbers.firstOf(at) ? numbers.firstOf(at) - 1 : NONE;
     out.region[at] = numbers.secondOf(at);
@@ -68,7 +65,7 @@ function combined(tree: Paths, of: Uint32Array, numbers: PairMap, kept: Uint8Arr
 }
 
 /** own: 1 for each region of own code. */
-function folded(tree: Rows, own: ArrayLike<number>, filters: Filters): Paths {
+function folded(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
   const { code, foldRecursion } = filters;
   const kept = keptRows(tree, filters);
   const numbers = new PairMap();
@@ -110,7 +107,7 @@ function withoutSmall(tree: Paths, least: number): Paths {
 }
 
 /** own: 1 for each region of own code. With code "own", what no own function led to is a row of the root's region. */
-export function filteredPaths(tree: Rows, own: ArrayLike<number>, filters: Filters): Paths {
+export function filteredPaths(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
   const rows = folded(tree, own, filters);
   return arranged(filters.least ? withoutSmall(rows, filters.least) : rows);
 }

@@ -19,7 +19,9 @@ export interface Paths {
   readonly hidden: Uint32Array;
   /** The part of incl in which the threads ran; undefined: not known. */
   readonly running?: Float64Array | undefined;
-  /** In the other run, if there is one. */
+  /** 1 for each row that is part of an import; undefined: none is. */
+  readonly imported?: Uint8Array | undefined;
+  /** In the other run, or in the other range of time, if there is one. */
   readonly base?: Base | undefined;
 }
 
@@ -143,7 +145,7 @@ export function arranged(tree: Paths): Paths {
     children[--first[up]!] = i;
   }
   const key = Float64Array.from(tree.incl, (v, i) => (tree.region[i] === NONE ? -1 : v));
-  const out = emptyPaths(n, tree.base !== undefined, tree.running !== undefined);
+  const out = emptyPaths(n, tree);
   const number = new Uint32Array(n); // new index of each row
   const stack: number[] = [];
   const push = (row: number): void => {
@@ -162,10 +164,12 @@ export function arranged(tree: Paths): Paths {
   return out;
 }
 
-export function emptyPaths(n: number, compared = false, split = false): Paths {
+/** like: which numbers the rows have. */
+export function emptyPaths(n: number, like: Pick<Paths, "base" | "running" | "imported"> = {}): Paths {
   return {
-    running: split ? new Float64Array(n) : undefined,
-    base: compared ? { visits: new Float64Array(n), incl: new Float64Array(n), excl: new Float64Array(n) } : undefined,
+    running: like.running && new Float64Array(n),
+    imported: like.imported && new Uint8Array(n),
+    base: like.base ? { visits: new Float64Array(n), incl: new Float64Array(n), excl: new Float64Array(n) } : undefined,
     count: n,
     parent: new Uint32Array(n).fill(NONE),
     region: new Uint32Array(n),
@@ -182,7 +186,8 @@ function copyRow(to: Paths, at: number, from: Paths, row: number): void {
   to.incl[at] = from.incl[row]!;
   to.excl[at] = from.excl[row]!;
   to.hidden[at] = from.hidden[row]!;
-  if (to.running && from.running) to.running[at] = from.running[row]!;
+  if (to.running) to.running[at] = from.running![row]!;
+  if (to.imported) to.imported[at] = from.imported![row]!;
   if (!to.base || !from.base) return;
   to.base.visits[at] = from.base.visits[row]!;
   to.base.incl[at] = from.base.incl[row]!;

@@ -72,7 +72,7 @@ function merged(paths: Paths, rows: Uint32Array, end: Uint32Array): Paths {
   let most = 0;
   for (const row of rows) most += end[row]! - row;
   const { base } = paths;
-  const out = emptyPaths(most, base !== undefined);
+  const out = emptyPaths(most, { base });
   const number = new Uint32Array(paths.count);
   const known = new PairMap(Math.min(most, 1 << 16));
   for (const top of rows)
@@ -128,7 +128,7 @@ function callersOf(lift: Lift, region: number, rows: RowSet): Paths {
     }
     if (small) put(node, NONE, visited, time, was, small);
   }
-  const tree = emptyPaths(parent.length, lift.paths.base !== undefined);
+  const tree = emptyPaths(parent.length, { base: lift.paths.base });
   tree.base?.incl.set(before);
   tree.parent.set(parent);
   tree.region.set(regions);

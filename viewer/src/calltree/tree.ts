@@ -2,8 +2,9 @@
 // The tree of call paths in the answer of the kind "tree": rows in preorder, siblings in descending order of inclusive time.
 import { type Columns, NONE } from "../data/columns";
 import { scaleOf, TIME, type Weight } from "../data/weight";
-import { type Filters, type Rows, filteredPaths } from "./filters";
-import type { Base } from "./paths";
+import { type Filters, filteredPaths } from "./filters";
+import { type Numbered, besides } from "./ranges";
+import type { Base, Paths } from "./paths";
 
 /** The row of the whole run, above the outermost calls. */
 export const ROOT = -1;
@@ -20,6 +21,8 @@ export class Tree {
   readonly running: Float64Array | undefined;
   /** 1 for each row that is part of an import; undefined: none is. */
   readonly imported: Uint8Array | undefined;
+  /** The index of each row's path in the run, NONE for sums of small paths; undefined: the rows are not those of an answer. */
+  readonly ids: Uint32Array | undefined;
   /** In the other run, if there is one. */
   readonly base: Base | undefined;
   readonly depth: Uint32Array;
@@ -39,12 +42,13 @@ export class Tree {
 
   /** meta: of the answer that the paths are from. weight: the metric of incl and excl. */
   constructor(
-    paths: Omit<Rows, "count">,
+    paths: Omit<Paths, "count"> & { ids?: Uint32Array },
     readonly meta: Pick<Columns<"tree">["meta"], "base_none" | "paths">,
     readonly weight: Weight = TIME,
   ) {
     this.running = paths.running;
     this.imported = paths.imported;
+    this.ids = paths.ids;
     this.parent = paths.parent;
     this.region = paths.region;
     this.hidden = paths.hidden;
@@ -205,9 +209,21 @@ export function treeIn(columns: Columns<"tree">, weight: Weight = TIME): Tree {
     excl: metric ? scaled("excl") : columns.get("excl"),
     running: columns.has("running") && !metric ? columns.get("running") : undefined,
     imported: columns.has("imported") ? columns.get("imported") : undefined,
+    ids: columns.has("path") ? columns.get("path") : undefined,
     base,
   };
   return new Tree(paths, columns.meta, weight);
+}
+
+const lastBeside = new WeakMap<Tree, { other: Tree; made: Tree }>();
+
+/** The tree of a range of time with the numbers of another range as those of the base. The last result of each tree is kept. */
+export function treeBeside(tree: Tree, other: Tree): Tree {
+  const last = lastBeside.get(tree);
+  if (last?.other === other) return last.made;
+  const made = new Tree(besides(tree as Numbered, other as Numbered), tree.meta);
+  lastBeside.set(tree, { other, made });
+  return made;
 }
 
 const lastFiltered = new WeakMap<Tree, { filters: Filters; made: Tree }>();

@@ -33,6 +33,8 @@ export interface Selection {
   least?: string;
   /** What functions are coloured by: "module" or "function"; undefined: as the facts of the run say. */
   colour?: string;
+  /** A range of time as writeRange(): the selected range is compared with it. */
+  against?: string;
   /** Which part of a view is shown, where it has several; other views ignore it. */
   part?: string;
   theme?: Theme;
@@ -63,10 +65,17 @@ export function readPath(text: string): number[] | undefined {
   return path;
 }
 
+export const writeRange = (begin: number, end: number): string => `${begin}~${end}`;
+
+export function readRange(text: string | undefined): { begin: number; end: number } | undefined {
+  const [begin, end, ...more] = (text ?? "").split("~").map(Number);
+  return more.length === 0 && begin! < end! && Number.isFinite(end! - begin!) ? { begin: begin!, end: end! } : undefined;
+}
+
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre"] as const;
-const TEXTS = ["module", "search", "metric", ...FILTERS, "part", "colour"] as const;
+const TEXTS = ["module", "search", "metric", ...FILTERS, "against", "part", "colour"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

@@ -4,7 +4,7 @@ import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore } from "../state/hooks";
 import { Name } from "../parts/Name";
 import type { Selection } from "../state/store";
-import { ENTRIES, FOUND, IMPORTS, OWN, RECURSION } from "../data/url";
+import { ENTRIES, FOUND, IMPORTS, OWN, RECURSION, readRange, writeRange } from "../data/url";
 import { percent, time } from "../data/units";
 import type { View } from "../parts/view";
 
@@ -32,7 +32,7 @@ export function activeFilters({ code, hide, fold, only, least, search, module }:
 }
 
 export function chipsOf(selection: Selection, facts: Facts | undefined, regions: Regions | undefined): Chip[] {
-  const { region, path, module, process, location, begin, end } = selection;
+  const { region, path, module, process, location, begin, end, against } = selection;
   const chips: Chip[] = [];
   if (region !== undefined)
     chips.push({
@@ -50,6 +50,14 @@ export function chipsOf(selection: Selection, facts: Facts | undefined, regions:
     const to = end ?? facts?.duration ?? from;
     chips.push({ what: "time", text: `${time(from)} to ${time(to)} (${time(to - from)})`, clear: { begin: undefined, end: undefined } });
   }
+  const other = readRange(against);
+  if (other)
+    chips.push({
+      what: "against",
+      text: `${time(other.begin)} to ${time(other.end)} (${time(other.end - other.begin)})`,
+      clear: { against: undefined },
+      filter: true,
+    });
   if (path && path.length > 1) chips.push({ what: "in", text: "this call path only", clear: { path: undefined, region } });
   return [...chips, ...activeFilters(selection)];
 }
@@ -99,6 +107,7 @@ export function Chips({ facts, view }: { facts: Facts | undefined; view: View })
   const selection = useSelection();
   const regions = useRegions().data;
   const chips = chipsOf(selection, facts, regions);
+  const { begin, end } = selection;
   const path = selection.path ?? selection.centre;
   if (!chips.length && !path) return null;
   return (
@@ -108,6 +117,11 @@ export function Chips({ facts, view }: { facts: Facts | undefined; view: View })
           <small>{chip.what}</small> <b title={chip.text}>
             <Name text={chip.text} />
           </b>
+          {chip.what === "time" && facts?.has.compare === false && (
+            <button title="Compare another range of time with this one: select it then" onClick={() => store.select({ against: writeRange(begin ?? 0, end ?? facts.duration) })}>
+              compare
+            </button>
+          )}
           <button aria-label={`Clear ${chip.what} ${chip.text}`} title="Clear" onClick={() => store.select(chip.clear)}>
             ×
           </button>

@@ -2,6 +2,7 @@
 // The other run of a comparison: the mapping of its indices and names to this run, and its answers to queries.
 import { useState } from "preact/hooks";
 import { type Change, type Measure, changeOf } from "../data/change";
+import { useAgainstRange } from "../state/calls";
 import type { Columns, Kind } from "../data/columns";
 import { type Answer, useAnswer, useFacts, useSelection } from "../state/hooks";
 import { Choice } from "./Menu";
@@ -131,7 +132,10 @@ const PAINTS = [
 
 /** The meaning of colours; default with another run: the change. */
 export function usePaint(): ["module" | Measure, (paint: "module" | Measure) => void] {
-  return useState<"module" | Measure>(useFacts().has.compare ? "relative" : "module");
+  const [chosen, choose] = useState<"module" | Measure>();
+  const runs = useFacts().has.compare;
+  const ranges = useAgainstRange() !== undefined;
+  return [chosen ?? (runs || ranges ? "relative" : "module"), choose];
 }
 
 interface PaintProps {
@@ -145,9 +149,10 @@ interface PaintProps {
 
 /** The menu for the meaning of colours; without another run there is nothing to choose. */
 export function PaintChoice({ paint, onPaint, plain = "One run", absolute = "Change s", none }: PaintProps) {
-  const compared = useFacts().has.compare;
+  const runs = useFacts().has.compare;
+  const ranges = useAgainstRange();
   const { begin, end } = useSelection();
-  if (!compared || begin !== undefined || end !== undefined || none !== undefined) return null;
+  if (!ranges && (!runs || begin !== undefined || end !== undefined || none !== undefined)) return null;
   const options = PAINTS.map((one) => ({ ...one, title: { module: plain, relative: one.title, absolute }[one.value]! }));
   return <Choice label="Colour" value={paint} options={options} onChange={(value) => onPaint(value as "module" | Measure)} />;
 }

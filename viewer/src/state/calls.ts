@@ -2,11 +2,11 @@
 // Hooks for call trees and tables of functions, as the filters of the selection leave them.
 import type { Filters } from "../calltree/filters";
 import { flatOfTree } from "../calltree/flat";
-import { type Tree, filteredTree, treeIn } from "../calltree/tree";
+import { type Tree, filteredTree, treeBeside, treeIn } from "../calltree/tree";
 import type { Columns } from "../data/columns";
 import type { Metric, Regions } from "../data/facts";
 import { type Flat, asFlat } from "../data/flat";
-import { ENTRIES, FILTERS, FOUND, IMPORTS, OWN, RECURSION, type Selection } from "../data/url";
+import { ENTRIES, FILTERS, FOUND, IMPORTS, OWN, RECURSION, type Selection, readRange } from "../data/url";
 import { type Weight, chosenMetric, timed, weightOf } from "../data/weight";
 import { useContext, useMemo } from "preact/hooks";
 import { highlightedIn } from "./highlighted";
@@ -57,10 +57,28 @@ export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
   const facts = useContext(KnownFacts);
   const metric = typeof weighed === "object" ? weighed : weighed ? chosenMetric(facts, selection) : undefined;
   const answer = useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
+  return useShown(answer, typeof weighed !== "object", metric !== undefined);
+}
+
+/** The tree of an answer beside that of the other range of time, and without what filters leave out. */
+function useShown(answer: Answer<Tree>, filtered: boolean, byMetric: boolean): Answer<Tree> {
+  const selection = useSelection();
+  const against = useAgainstRange();
+  const compared = against !== undefined && !byMetric;
+  const other = useAnswer(compared ? "tree" : undefined, { ...range(selection), ...against }, asTree);
   const own = useRegions().data?.own;
   const filters = useFilters();
-  if (!isFiltered(selection) || typeof weighed === "object") return answer;
-  return { ...answer, data: answer.data && own && filters && filteredTree(answer.data, own, filters) };
+  let { data } = answer;
+  if (compared) data = data && other.data && treeBeside(data, other.data);
+  if (filtered && isFiltered(selection)) data = data && own && filters && filteredTree(data, own, filters);
+  return { data, loading: answer.loading || (compared && other.loading), problem: answer.problem ?? (compared ? other.problem : undefined) };
+}
+
+/** The range of time with which the selected one is compared; undefined: none. Two runs are compared as wholes only. */
+export function useAgainstRange(): { begin: number; end: number } | undefined {
+  const { against, begin, end } = useSelection();
+  const facts = useContext(KnownFacts);
+  return facts?.has.compare || (begin === undefined && end === undefined) ? undefined : readRange(against);
 }
 
 /** The call tree of the whole run, if it is wanted. */
@@ -68,20 +86,15 @@ export function useWholeTree(wanted: boolean): Answer<Tree> {
   return useAnswer(wanted ? "tree" : undefined, {}, asTree);
 }
 
-/** All functions of the selection. With filters they are summed up from the call tree; without times there are no filters. */
+/** All functions of the selection. With filters, and beside another range of time, they are summed up from the call tree; without times
+ * there is neither. */
 export function useFlat(): Answer<Flat> {
   const selection = useSelection();
   const facts = useContext(KnownFacts);
-  const filtered = isFiltered(selection) && facts !== undefined && timed(facts);
-  const flat = useAnswer(filtered ? undefined : "flat", range(selection), asFlat);
-  const tree = useFilteredTree(filtered);
-  const made = useMemo(() => tree.data && flatOfTree(tree.data), [tree.data]);
-  return filtered ? { ...tree, data: made } : flat;
-}
-
-function useFilteredTree(wanted: boolean): Answer<Tree> {
-  const answer = useAnswer(wanted ? "tree" : undefined, range(useSelection()), asTree);
-  const own = useRegions().data?.own;
-  const filters = useFilters();
-  return { ...answer, data: wanted && answer.data && own && filters ? filteredTree(answer.data, own, filters) : undefined };
+  const against = useAgainstRange();
+  const summed = (isFiltered(selection) || against !== undefined) && facts !== undefined && timed(facts);
+  const flat = useAnswer(summed ? undefined : "flat", range(selection), asFlat);
+  const tree = useShown(useAnswer(summed ? "tree" : undefined, range(selection), asTree), true, !summed);
+  const made = useMemo(() => (summed ? tree.data && flatOfTree(tree.data) : undefined), [summed, tree.data]);
+  return summed ? { ...tree, data: made } : flat;
 }
