@@ -8,10 +8,14 @@ import { bytes, count, percent, time } from "../data/units";
 import { type Series, valueAt } from "./charts";
 import type { Control, Focus } from "./control";
 import { type Block, blockAt, stackAt, stepAt, waitedIn } from "./data";
-import { bundleTitle, onlyOf, receivedIn, sentIn } from "./messages";
+import { bundleTitle, onlyOf, probedBy, receivedIn, sentIn } from "./messages";
 import type { Bundle, Frame, Leap, Message, Picture, Shown } from "./picture";
 
+export const SOURCE = "source"; // the name of the pair with file and line
 const COUNTED = 12; // maximum of threads whose counter value is shown
+const WHOLE = 0.995; // share of a cell above which a function has it alone
+const PROBES = /^MPI_I?M?probe$/i; // calls that end when a message is there, before it is received
+const SENDS = /^MPI_[A-Z]?[a-z]?send(_init)?$/; // calls that end without a message from another rank
 type Pair = [string, string];
 
 function place(control: Control, at: number): string {
@@ -52,6 +56,11 @@ function shares(control: Control, facts: Facts, location: number, span: Span): P
   ];
 }
 
+function source(regions: Regions, region: number): Pair[] {
+  const found = regions.placeOf(region);
+  return found ? [[SOURCE, found]] : [];
+}
+
 function ofBlock(control: Control, facts: Facts, regions: Regions, at: Focus, location: number, block: Block): Shown {
   const name = regions.names[block.region] ?? "";
   const many = block.calls > 1;
@@ -64,7 +73,7 @@ function ofBlock(control: Control, facts: Facts, regions: Regions, at: Focus, lo
       [many ? "they span" : "takes", time(block.end - block.begin)],
       ...(many ? [["covered", percent(block.busy)] as Pair] : []),
       ...shares(control, facts, location, block),
-      ["source", regions.placeOf(block.region) || "not known"],
+      ...source(regions, block.region),
     ],
     region: block.region,
     stack: [...stack, { region: block.region, calls: block.calls, path: control.path(at, block) }],
@@ -107,9 +116,10 @@ export function describe(control: Control, facts: Facts, regions: Regions, at: F
       ["begins", place(control, bar.begin)],
       ["takes", `about ${time(length(bar))}`],
       ...shares(control, facts, location, bar),
-      ["innermost", `for ${percent(cell.share)} of the ${time(cell.end - cell.begin)} here`],
-      ["events", count(cell.events)],
-      ["source", regions.placeOf(cell.region) || "not known"],
+      // where several functions share a cell
+      ...(cell.share < WHOLE ? [["innermost", `for ${percent(cell.share)} of the ${time(cell.end - cell.begin)} here`] as Pair] : []),
+      ...(cell.events > 0 ? [["events", `${count(cell.events)} here`] as Pair] : []),
+      ...source(regions, cell.region),
     ],
     region: cell.region,
     stack: stackOf(control, location, cell.region, at.time),
@@ -174,7 +184,8 @@ export function leapOf(control: Control, facts: Facts, regions: Regions, at: Foc
   const call = block ?? (at.lane < 0 ? control.bar(at) : undefined);
   if (!call || region === undefined || regions.groupOf(region) !== MPI) return undefined;
   const one = block?.calls === 1;
-  const received = receivedIn(messages, row.location, call, one ? undefined : at.time);
+  const name = regions.names[region] ?? "";
+  const received = SENDS.test(name) ? undefined : PROBES.test(name) ? probedBy(messages, row.location, call) : receivedIn(messages, row.location, call, one ? undefined : at.time);
   if (received) return toSender(control, facts, received);
   const sent = sentIn(messages, row.location, call);
   return sent && toReceiver(control, facts, sent.first, sent.count);

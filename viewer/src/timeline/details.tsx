@@ -9,6 +9,7 @@ import { range } from "../state/store";
 import { writePath } from "../data/url";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import type { Hover } from "./control";
+import { SOURCE } from "./describe";
 import { moment } from "../data/timescale";
 import { count, percent, time } from "../data/units";
 import type { Frame, Leap, Shown } from "./picture";
@@ -52,10 +53,16 @@ function InRange({ regions }: { regions: Regions }) {
 /** The description of what is at the pointer. */
 export function Tip({ sight, at, shown }: { sight: Sight; at: Hover; shown: Shown }) {
   const callers = callersOf(sight, shown);
+  const source = shown.pairs.find(([name]) => name === SOURCE);
   return (
     <Tooltip x={at.clientX} y={at.clientY}>
       <b>{shown.title}</b>
-      <Pairs of={[...shown.pairs, callers.length > 0 && ["called by", callers.map((name) => <div key={name}>{name}</div>)]]} />
+      {source && (
+        <div>
+          <small>{source[1]}</small>
+        </div>
+      )}
+      <Pairs of={[...shown.pairs.filter((pair) => pair !== source), callers.length > 0 && ["called by", callers.map((name) => <div key={name}>{name}</div>)]]} />
     </Tooltip>
   );
 }

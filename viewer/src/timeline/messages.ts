@@ -11,7 +11,7 @@ const LINES = 3000; // maximum of lines; more are not readable
 const GRID = 4; // px; ends that are nearer belong to one line
 const COARSEST = 64; // px; the grid of the last attempt to have at most LINES
 const STUB = 6; // px; length of the line of a message without receive
-const ARROWS = 250; // lines up to which arrow heads are drawn
+const ARROWS = 120; // lines up to which arrow heads are drawn
 const WIDEST = 7; // px
 const NEAR = 4; // px; distance of the pointer from the edge of a line
 
@@ -51,55 +51,85 @@ export function leftOut(asked: Tiles): number {
   return [...tiles].reduce((sum, columns) => sum + columns.meta.hidden, 0);
 }
 
-/** Adds the second bundle to the first. Ends are sums until all bundles are complete. */
-function add(sum: Bundle, more: Bundle): void {
-  sum.x0 += more.x0;
-  sum.x1 += more.x1;
-  sum.count += more.count;
-  sum.bytes += more.bytes;
-  sum.sent = Math.min(sum.sent, more.sent);
-  if (!(sum.received > more.received)) sum.received = more.received;
-}
+/** Lines between the same rows whose ends are in the same cell of a grid become one. Its ends are sums until all are known. */
+class Grid {
+  private readonly found = new Map<number, Bundle>();
+  private readonly cells: number;
 
-/** Combines lines between the same rows whose ends are in the same cell of a grid. */
-function combined(lines: Iterable<Bundle>, grid: number, width: number, rows: number): Bundle[] {
-  const found = new Map<number, Bundle>();
-  const cells = Math.ceil((3 * width) / grid) + 1; // ends outside of the picture are in the first or last cell
-  const cell = (x: number): number => Math.min(Math.max(Math.round((x + width) / grid), 0), cells - 1);
-  for (const line of lines) {
-    const rowPair = line.from * (rows + 1) + (Number.isNaN(line.received) ? rows : line.to);
-    const key = (rowPair * cells + cell(line.x0 / line.count)) * cells + cell(line.x1 / line.count);
-    const known = found.get(key);
-    if (known) add(known, line);
-    else found.set(key, line);
+  constructor(
+    private readonly size: number, // px
+    private readonly width: number,
+    private readonly rows: number,
+  ) {
+    this.cells = Math.ceil((3 * width) / size) + 1; // ends outside of the picture are in the first or last cell
   }
-  return [...found.values()];
-}
 
-function linesIn(p: Picture): Bundle[] {
-  const lines: Bundle[] = [];
-  const rows = Int32Array.from(p.facts.locations, (_, location) => p.rowOf(location));
-  const middles = Float64Array.from(p.layout.rows, (_, row) => p.top + p.layout.tops[row]! - p.scroll + p.layout.row / 2);
-  eachMessage(p.messages, p.scale.span, (table, i) => {
-    const [from, to, sent, received] = [table.from[i]!, table.to[i]!, table.sent[i]!, table.received[i]!];
-    const [a, b] = [rows[from] ?? -1, rows[to] ?? -1];
-    if (a < 0 || b < 0 || (a === b && from !== to)) return;
-    const lost = Number.isNaN(received);
-    const [y0, y1] = [middles[a]!, middles[lost ? a : b]!];
-    if (Math.max(y0, y1) < p.top || Math.min(y0, y1) > p.height) return;
-    const x0 = p.left + p.scale.x(sent);
-    const x1 = lost ? x0 + STUB : p.left + p.scale.x(received);
-    lines.push({ x0, y0, x1, y1, from: a, to: b, count: 1, bytes: table.bytes[i]!, sent, received, table, index: i });
-  });
-  return lines;
+  private cell(x: number): number {
+    return Math.min(Math.max(Math.round((x + this.width) / this.size), 0), this.cells - 1);
+  }
+  /** The bundle of a line; undefined: it is the first one. */
+  private at(from: number, to: number, x0: number, x1: number): [number, Bundle | undefined] {
+    const key = ((from * (this.rows + 1) + to) * this.cells + this.cell(x0)) * this.cells + this.cell(x1);
+    return [key, this.found.get(key)];
+  }
+
+  /** Adds a message; to: the row, or for a message without receive the number of rows. make: called for the first of a line. */
+  message(from: number, to: number, x0: number, x1: number, table: MessageTable, i: number, make: () => Bundle): void {
+    const [key, known] = this.at(from, to, x0, x1);
+    if (!known) {
+      this.found.set(key, make());
+      return;
+    }
+    known.x0 += x0;
+    known.x1 += x1;
+    known.count++;
+    known.bytes += table.bytes[i]!;
+    known.sent = Math.min(known.sent, table.sent[i]!);
+    known.received = Math.max(known.received, table.received[i]!);
+  }
+
+  bundle(line: Bundle): void {
+    const [key, known] = this.at(line.from, Number.isNaN(line.received) ? this.rows : line.to, line.x0 / line.count, line.x1 / line.count);
+    if (!known) {
+      this.found.set(key, line);
+      return;
+    }
+    known.x0 += line.x0;
+    known.x1 += line.x1;
+    known.count += line.count;
+    known.bytes += line.bytes;
+    known.sent = Math.min(known.sent, line.sent);
+    known.received = Math.max(known.received, line.received);
+  }
+
+  get lines(): Bundle[] {
+    return [...this.found.values()];
+  }
 }
 
 /** The visible messages as lines. */
 export function bundlesOf(p: Picture): Bundles {
-  const all = linesIn(p);
-  const total = all.length;
-  let lines = all;
-  for (let grid = GRID; grid === GRID || (lines.length > LINES && grid <= COARSEST); grid *= 2) lines = combined(lines, grid, p.width, p.layout.rows.length);
+  const rows = Int32Array.from(p.facts.locations, (_, location) => p.rowOf(location));
+  const middles = Float64Array.from(p.layout.rows, (_, row) => p.top + p.layout.tops[row]! - p.scroll + p.layout.row / 2);
+  const all = p.layout.rows.length;
+  let grid = new Grid(GRID, p.width, all);
+  eachMessage(p.messages, p.scale.span, (table, i) => {
+    const [from, to] = [rows[table.from[i]!] ?? -1, rows[table.to[i]!] ?? -1];
+    if (from < 0 || to < 0 || (from === to && table.from[i] !== table.to[i])) return;
+    const [sent, received] = [table.sent[i]!, table.received[i]!];
+    const lost = Number.isNaN(received);
+    const [y0, y1] = [middles[from]!, middles[lost ? from : to]!];
+    if (Math.max(y0, y1) < p.top || Math.min(y0, y1) > p.height) return;
+    const x0 = p.left + p.scale.x(sent);
+    const x1 = lost ? x0 + STUB : p.left + p.scale.x(received);
+    grid.message(from, lost ? all : to, x0, x1, table, i, () => ({ x0, y0, x1, y1, from, to, count: 1, bytes: table.bytes[i]!, sent, received, table, index: i }));
+  });
+  let { lines } = grid;
+  for (let size = 2 * GRID; lines.length > LINES && size <= COARSEST; size *= 2) {
+    grid = new Grid(size, p.width, all);
+    for (const line of lines) grid.bundle(line);
+    lines = grid.lines;
+  }
   let hidden = leftOut(p.messages);
   if (lines.length > LINES) {
     lines.sort((a, b) => b.count - a.count);
@@ -109,7 +139,7 @@ export function bundlesOf(p: Picture): Bundles {
     line.x0 /= line.count;
     line.x1 /= line.count;
   }
-  return { lines, hidden, total };
+  return { lines, hidden };
 }
 
 /** Whether two pictures have the same messages at the same positions. */
@@ -155,7 +185,7 @@ export function paintMessages(p: Picture, lines: readonly Bundle[], strong: read
   }
   pen.strokeStyle = inks.ink;
   pen.fillStyle = inks.ink;
-  pen.globalAlpha = Math.min(Math.max(120 / Math.max(lines.length, 1), 0.18), 0.6);
+  pen.globalAlpha = Math.min(Math.max(60 / Math.max(lines.length, 1), 0.18), 0.6);
   for (const [width, path] of widths) {
     pen.lineWidth = width;
     pen.stroke(path);
@@ -165,7 +195,7 @@ export function paintMessages(p: Picture, lines: readonly Bundle[], strong: read
   pen.strokeStyle = inks.accent;
   pen.fillStyle = inks.accent;
   for (const line of strong) {
-    pen.lineWidth = widthOf(line.count) + 1;
+    pen.lineWidth = Math.max(widthOf(line.count), 2);
     pen.beginPath();
     pen.moveTo(line.x0, line.y0);
     pen.lineTo(line.x1, line.y1);
@@ -212,19 +242,28 @@ export function bundleTitle(p: Pick<Picture, "facts" | "layout">, line: Bundle):
 
 const SLACK = 2e-6; // s; a call of MPI ends a little after the message was received
 
-/** The message whose receive ended the call, or the wait, of a location in the span. Of a single call it is the last one; otherwise the first
- * one after the moment. */
-export function receivedIn(asked: Tiles, location: number, call: Span, moment: number | undefined): Message | undefined {
+/** Of the messages to a location that are under way in the span, the one that is received first, or last; of several at the same time the
+ * one that was sent last. */
+function pick(asked: Tiles, location: number, span: Span, which: "first" | "last", wanted: (sent: number, received: number) => boolean): Message | undefined {
   let best: Message | undefined;
-  const from = Math.max(call.begin, moment ?? call.begin);
-  eachMessage(asked, call, (table, i) => {
-    if (table.to[i] !== location) return;
-    const received = table.received[i]!;
-    if (!(received >= from && received <= call.end + SLACK)) return;
-    const sooner = best && (moment === undefined ? received > best.received : received < best.received);
-    if (!best || sooner || (received === best.received && table.sent[i]! > best.sent)) best = messageIn(table, i);
+  eachMessage(asked, span, (table, i) => {
+    const [sent, received] = [table.sent[i]!, table.received[i]!];
+    if (table.to[i] !== location || !wanted(sent, received)) return;
+    const better = !best || (which === "first" ? received < best.received : received > best.received) || (received === best.received && sent > best.sent);
+    if (better) best = messageIn(table, i);
   });
   return best;
+}
+
+/** The message whose receive ended a call of a location; moment: the first one from then on, of several calls in the span. */
+export function receivedIn(asked: Tiles, location: number, call: Span, moment?: number): Message | undefined {
+  const from = Math.max(call.begin, moment ?? call.begin);
+  return pick(asked, location, call, moment === undefined ? "last" : "first", (_, received) => received >= from && received <= call.end + SLACK);
+}
+
+/** The message that a call of MPI_Probe found: it was sent before the call ended, and is received next. */
+export function probedBy(asked: Tiles, location: number, call: Span): Message | undefined {
+  return pick(asked, location, call, "first", (sent, received) => sent <= call.end && received >= call.end - SLACK);
 }
 
 /** The first message that a location sent in the span, and how many it sent there. */

@@ -83,7 +83,6 @@ export interface Bundle {
 export interface Bundles {
   lines: Bundle[];
   hidden: number; // messages without line
-  total: number; // visible messages
 }
 
 /** A caller of an element, or the element itself. */

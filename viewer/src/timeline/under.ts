@@ -50,7 +50,7 @@ export function tipAt(sight: Sight): Shown | undefined {
   const nothing = !bar || (bar.region === undefined && control.layout.rows[hover.row]?.kind === "thread" && !sight.bands && !bar.title.startsWith("marker"));
   if (!line) return nothing ? undefined : bar;
   if (nothing) return ofBundle(control, last.picture!, line);
-  return { ...bar, pairs: [...bar.pairs, ["line", bundleTitle(last.picture!, line)]] };
+  return { ...bar, pairs: [...bar.pairs, ["messages", bundleTitle(last.picture!, line)]] };
 }
 
 /** The names of the callers, innermost first. */

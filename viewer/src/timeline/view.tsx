@@ -284,7 +284,7 @@ function onceAFrame(act: () => void): () => void {
   };
 }
 
-const NOTHING: Sight["last"] = { messages: { lines: [], hidden: 0, total: 0 }, labels: [], picture: undefined };
+const NOTHING: Sight["last"] = { messages: { lines: [], hidden: 0 }, labels: [], picture: undefined };
 
 /** The current state of the timeline. Of a later version of the run it is shown when all data of its picture have arrived. */
 function useSight({ facts, regions, single, bands }: Props, source: Source, redraw: () => void): Sight {
