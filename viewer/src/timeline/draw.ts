@@ -6,7 +6,7 @@ import { LANE, PAD, type Row, type Task } from "../data/rows";
 import { TILE } from "./cache";
 import { paintCritical } from "./critical";
 import type { Overview } from "./data";
-import { type Label, merged, paintLabels } from "./labels";
+import { extend, type Label, merged, paintLabels } from "./labels";
 import { bundlesOf, paintMessages } from "./messages";
 import type { Bundle, Bundles, Picture } from "./picture";
 
@@ -24,7 +24,7 @@ function inRows(p: Picture, paint: () => void): void {
   p.pen.restore();
 }
 
-interface Line {
+export interface Line {
   row: Row;
   lane: number; // -1: the overview
   y: number;
@@ -90,7 +90,7 @@ function fadeWaiting(p: Picture, location: number, at: number): void {
 let regionsAt = new Uint32Array(0); // the regions of a line's pixels
 
 /** Fills a line of pixels with a location's overview. Returns the labels, of all tiles together. */
-function fillOverview(p: Picture, line: Line, at: number): Label[] {
+export function fillOverview(p: Picture, line: Line, at: number): Label[] {
   const { palette, raster } = p;
   const ratio = ratioOf(p);
   if (regionsAt.length !== raster.width) regionsAt = new Uint32Array(raster.width);
@@ -113,11 +113,13 @@ function fillOverview(p: Picture, line: Line, at: number): Label[] {
 }
 
 /** Fills a line of pixels with a depth of a call stack. A box of sufficient width ends a pixel early to separate it from the next, unless
- * that has more calls of the same function. Returns the labels. */
-function fillLane(p: Picture, line: Line, at: number): Label[] {
+ * that has more calls of the same function. Returns the labels: blocks of calls that are narrower than a pixel have one together. */
+export function fillLane(p: Picture, line: Line, at: number): Label[] {
   const { palette, raster, scale } = p;
   const ratio = ratioOf(p);
-  const labels = new Map<string, Label>();
+  const single = new Map<string, Label>();
+  const many: Label[] = [];
+  let since = Number.NaN; // begin of the last combined block, which may be in several tiles
   for (const piece of p.stacks.get(String(line.row.location))?.pieces ?? []) {
     const from = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0);
     const to = Math.min(Math.ceil(scale.x(piece.end) * ratio), raster.width);
@@ -130,22 +132,26 @@ function fillLane(p: Picture, line: Line, at: number): Label[] {
       const x1 = scale.x(s.end[i]!) * ratio;
       const a = Math.min(Math.max(Math.floor(x0), from), to - 1);
       const b = Math.min(Math.max(Math.round(x1), a + 1), to);
-      const many = s.calls[i]! > 1;
-      const goesOn = many && i + 1 < last && s.calls[i + 1]! > 1 && s.region[i + 1] === s.region[i] && scale.x(s.begin[i + 1]!) * ratio - x1 < 1;
+      const calls = s.calls[i]!;
+      const goesOn = calls > 1 && i + 1 < last && s.calls[i + 1]! > 1 && s.region[i + 1] === s.region[i] && scale.x(s.begin[i + 1]!) * ratio - x1 < 1;
       const gap = x1 - x0 > 3 * ratio && b < to && !goesOn ? Math.round(ratio) : 0;
       const colour = palette.pixel(s.region[i]!);
-      const filled = many ? blend(colour, p.inks.paperPixel, 70 + Math.round(Math.min(s.busy[i]!, 1) * 185)) : colour;
+      const filled = calls > 1 ? blend(colour, p.inks.paperPixel, 70 + Math.round(Math.min(s.busy[i]!, 1) * 185)) : colour;
       raster.pixels.fill(filled, at + a, at + b - gap);
-      if (b - a < (many ? SMALLEST : LABELLED) * ratio) continue;
-      const key = `${s.begin[i]!}|${s.region[i]!}`;
-      const known = labels.get(key);
-      const left = a / ratio + p.left;
-      const right = b / ratio + p.left;
-      if (known) [known.x0, known.x1] = [Math.min(known.x0, left), Math.max(known.x1, right)];
-      else labels.set(key, { x0: left, x1: right, y: line.y + LANE / 2, region: s.region[i]!, calls: s.calls[i]! });
+      const label = { x0: a / ratio + p.left, x1: b / ratio + p.left, y: line.y + LANE / 2, region: s.region[i]!, calls };
+      if (calls > 1) {
+        if (s.begin[i] === since) label.calls = 0; // they are counted
+        since = s.begin[i]!;
+        extend(many, label);
+      } else if (b - a >= LABELLED * ratio) {
+        const key = `${s.begin[i]!}|${s.region[i]!}`;
+        const known = single.get(key);
+        if (known) [known.x0, known.x1] = [Math.min(known.x0, label.x0), Math.max(known.x1, label.x1)];
+        else single.set(key, label);
+      }
     }
   }
-  return merged([...labels.values()]);
+  return [...single.values(), ...merged(many)];
 }
 
 function paintTask(p: Picture, row: Row, y: number): void {

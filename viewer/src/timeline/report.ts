@@ -116,6 +116,7 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     left: control.left,
     ruler: MINI + RULER / 2, // y of the overview's middle
     top: control.top,
+    high: layout.row, // height of a row's first line
     width: control.width,
     scroll: control.scroll,
     blocks: blocks(sight),
