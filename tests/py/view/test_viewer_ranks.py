@@ -112,7 +112,7 @@ def longest_wait(model):
     messages = list(zip(sent["to"], sent["received"], sent["sent"], sent["from"]))
     found = []
     for location in range(len(model.info()["locations"])):
-        _, calls = payload.unpack(model.view("timeline", location=location, pixels=100_000))
+        _, calls = payload.unpack(model.view("timeline", location=location, pixels=16_384))
         for begin, end, region, n in zip(calls["begin"], calls["end"], calls["region"], calls["calls"]):
             if names[region] != "MPI_Waitall" or n != 1:
                 continue
@@ -151,7 +151,7 @@ def test_the_critical_path_is_drawn_over_the_rows(heat):
     viewer.page.evaluate(f"{button}.click()")
     view = viewer.ready()
     assert viewer.page.evaluate(f"{button}.ariaPressed") == "true"
-    pieces = payload.unpack(model.view("critical"))[0]["pieces"]
+    pieces = model.critical_path()["pieces"]
     location, begin, end = max(pieces, key=lambda piece: piece[2] - piece[1])
     per_second = (view["width"] - view["left"]) / view["whole"]["end"]
     at = view["left"] + (begin + end) / 2 * per_second
