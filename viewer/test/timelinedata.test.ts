@@ -181,4 +181,13 @@ describe("the control", () => {
     expect(control.block(at)).toMatchObject({ region: 11 });
     expect(control.hit(300, 290).row).toBe(-1);
   });
+  it("knows what is at the pointer also after a zoom", () => {
+    const control = make();
+    const at = { x: control.left + 200, y: control.top + 5 };
+    control.hover = { ...control.hit(at.x, at.y), clientX: 7, clientY: 8 };
+    expect(control.hover.time).toBe(2);
+    control.span = { begin: 4, end: 8 };
+    control.follow();
+    expect(control.hover).toMatchObject({ time: 5, row: 0, clientX: 7, clientY: 8 });
+  });
 });

@@ -264,7 +264,7 @@ def test_escape_or_the_cross_unpins(viewer):
     assert viewer.click(*middle_of(viewer, view, call))["pinned"]
     viewer.page.evaluate("document.querySelector('.unpin').click()")
     assert viewer.ready()["pinned"] is None
-    # the keyboard can go on in the picture
+    # the picture has the focus of the keyboard
     assert viewer.page.evaluate("document.activeElement.tagName") == "CANVAS"
     assert viewer.click(*middle_of(viewer, view, call))["pinned"]
     viewer.page.evaluate("document.querySelector('.stack button').focus()")

@@ -167,6 +167,11 @@ export class Control {
     return { ...at, zone: "rows", row, lane };
   }
 
+  /** Updates what is at the pointer after the rows or the time in view have changed. */
+  follow(): void {
+    if (this.hover) this.hover = { ...this.hover, ...this.hit(this.hover.x, this.hover.y) };
+  }
+
   /** The call, or calls, at a point of a row, or the function that ran longest there. */
   block(at: Focus): Block | undefined {
     const row = this.layout.rows[at.row];

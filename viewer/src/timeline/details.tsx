@@ -91,7 +91,7 @@ function Stack({ stack, regions }: { stack: readonly Frame[]; regions: Regions }
         {[...stack].reverse().map(({ region, calls, path }, i) => (
           <li key={stack.length - i}>
             <button
-              title={regions.names[region]}
+              title={(calls > 1 ? `${count(calls)} × ` : "") + (regions.names[region] ?? "")}
               aria-pressed={path ? writePath(path) === chosen : !selection.path && selection.region === region}
               onClick={() => store.select(path ? { path } : { region })}
             >

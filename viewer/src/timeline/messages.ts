@@ -255,10 +255,10 @@ function pick(asked: Tiles, location: number, span: Span, which: "first" | "last
   return best;
 }
 
-/** The message whose receive ended a call of a location; moment: the first one from then on, of several calls in the span. */
-export function receivedIn(asked: Tiles, location: number, call: Span, moment?: number): Message | undefined {
-  const from = Math.max(call.begin, moment ?? call.begin);
-  return pick(asked, location, call, moment === undefined ? "last" : "first", (_, received) => received >= from && received <= call.end + SLACK);
+/** The message whose receive ended a call of a location. since: of several calls in the span, the one that was current at this time. */
+export function receivedIn(asked: Tiles, location: number, call: Span, since?: number): Message | undefined {
+  const from = Math.max(call.begin, since ?? call.begin);
+  return pick(asked, location, call, since === undefined ? "last" : "first", (_, received) => received >= from && received <= call.end + SLACK);
 }
 
 /** The message that a call of MPI_Probe found: it was sent before the call ended, and is received next. */

@@ -347,6 +347,7 @@ function Sheet(props: Props) {
     [sight, colours, selection, version, tasks, path, critical],
   );
   useReport(() => reportOf(sight, selection, (wanted && answer.loading) || (path && !critical)));
+  control.follow();
   const pinned = pinnedAt(sight);
   const tip = tipAt(sight);
   const spoken = (sight.pinned = spokenOf(sight, pinned));
