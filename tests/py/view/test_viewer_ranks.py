@@ -134,7 +134,8 @@ def test_a_wait_leads_to_the_sender(heat):
     view = viewer.click(*middle_of(viewer, view, call))
     assert view["pinned"]["title"] == "MPI_Waitall"
     assert view["pinned"]["leap"] == {"title": "Go to the sender", "location": sender, "time": sent}
-    assert f"message from {view['rows'][rows[sender]]['label']} arrived" in viewer.page.evaluate("document.querySelector('.leap').innerText")
+    text = viewer.page.evaluate("document.querySelector('.leap').innerText")
+    assert f"message from {view['rows'][rows[sender]]['label']} arrived" in text
     viewer.page.evaluate("document.querySelector('.leap button').click()")
     view = viewer.ready()
     assert (view["focus"]["row"], view["focus"]["time"]) == (rows[sender], sent)

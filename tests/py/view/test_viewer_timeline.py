@@ -209,7 +209,7 @@ def middle_of(viewer, view, call):
 def test_the_pointer_shows_a_call_and_its_callers_beside_it(viewer, recorded):
     view = opened(viewer)
     before = viewer.page.evaluate(DETAILS)
-    call = max((b for b in view["blocks"] if b["region"] == "__main__:work" and b["location"] == 1), key=lambda b: b["end"] - b["begin"])
+    call = next(b for b in view["blocks"] if b["region"] == "__main__:work" and b["location"] == 1)
     viewer.mouse("Moved", *middle_of(viewer, view, call))
     view = viewer.ready()
     tip = view["tip"]
@@ -296,13 +296,12 @@ def test_the_pinned_element_is_complete_on_a_narrow_page(viewer):
     try:
         viewer.size(390, 844)
         viewer.ready()
-        wide = viewer.page.evaluate("[document.querySelector('.details').scrollWidth, document.querySelector('.details').clientWidth]")
-        assert wide[0] <= wide[1]
+        assert viewer.page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.details'))")
         # the last entry of the stack can be scrolled into view
-        viewer.page.evaluate("[...document.querySelectorAll('.stack button')].at(-1).scrollIntoView()")
-        assert viewer.page.evaluate(
-            "(({ top, bottom }) => top >= 0 && bottom <= innerHeight)([...document.querySelectorAll('.stack button')].at(-1).getBoundingClientRect())"
-        )
+        last = "[...document.querySelectorAll('.stack button')].at(-1)"
+        viewer.page.evaluate(f"{last}.scrollIntoView()")
+        seen = viewer.page.evaluate(f"(({{ top, bottom }}) => top >= 0 && bottom <= innerHeight)({last}.getBoundingClientRect())")
+        assert seen
     finally:
         viewer.size(1280, 800)
 
