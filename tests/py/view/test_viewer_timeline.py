@@ -296,7 +296,8 @@ def test_the_pinned_element_is_complete_on_a_narrow_page(viewer):
     try:
         viewer.size(390, 844)
         viewer.ready()
-        assert viewer.page.evaluate("(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.details'))")
+        fits = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.details'))"
+        assert viewer.page.evaluate(fits)
         # the last entry of the stack can be scrolled into view
         last = "[...document.querySelectorAll('.stack button')].at(-1)"
         viewer.page.evaluate(f"{last}.scrollIntoView()")
