@@ -8,7 +8,7 @@ import { bytes, count, percent, time } from "../data/units";
 import { type Series, valueAt } from "./charts";
 import type { Control, Focus } from "./control";
 import { type Block, blockAt, stackAt, stepAt, waitedIn } from "./data";
-import { bundleTitle, onlyOf, probedBy, receivedIn, sentIn } from "./messages";
+import { bundleTitle, leftOut, onlyOf, probedBy, receivedIn, sentIn } from "./messages";
 import type { Bundle, Frame, Leap, Message, Picture, Shown } from "./picture";
 
 export const SOURCE = "source"; // the name of the pair with file and line
@@ -162,9 +162,9 @@ export function ofBundle(control: Control, p: Picture, line: Bundle): Shown {
   };
 }
 
-function toSender(control: Control, facts: Facts, message: Message): Leap {
+function toSender(control: Control, facts: Facts, message: Message, one: boolean): Leap {
   const who = locationLabel(facts, message.from);
-  const text = `It ended when a message from ${who} arrived: ${bytes(message.bytes)}, sent at ${place(control, message.sent)}, ${time(message.received - message.sent)} before`;
+  const text = `${one ? "It" : "The call here"} ended when a message from ${who} arrived: ${bytes(message.bytes)}, sent at ${place(control, message.sent)}, ${time(message.received - message.sent)} before`;
   return { text, title: "Go to the sender", message, location: message.from, time: message.sent };
 }
 
@@ -174,11 +174,11 @@ function toReceiver(control: Control, facts: Facts, message: Message, sent: numb
   return { text, title: "Go to the receiver", message, location: message.to, time: message.received };
 }
 
-/** For a call of MPI at a point the message that it waited for, or sent; undefined: none in view. */
+/** For a call of MPI at a point the message that it waited for, or sent; undefined: none in view, or not all messages are known. */
 export function leapOf(control: Control, facts: Facts, regions: Regions, at: Focus): Leap | undefined {
   const row = control.layout.rows[at.row];
   const messages = control.answers.messages;
-  if (!messages || row?.kind !== "thread") return undefined;
+  if (!messages || leftOut(messages) > 0 || row?.kind !== "thread") return undefined;
   const block = control.block(at);
   const region = block?.region ?? (at.lane < 0 ? control.cell(at)?.region : undefined);
   const call = block ?? (at.lane < 0 ? control.bar(at) : undefined);
@@ -186,7 +186,7 @@ export function leapOf(control: Control, facts: Facts, regions: Regions, at: Foc
   const one = block?.calls === 1;
   const name = regions.names[region] ?? "";
   const received = SENDS.test(name) ? undefined : PROBES.test(name) ? probedBy(messages, row.location, call) : receivedIn(messages, row.location, call, one ? undefined : at.time);
-  if (received) return toSender(control, facts, received);
+  if (received) return toSender(control, facts, received, one);
   const sent = sentIn(messages, row.location, call);
   return sent && toReceiver(control, facts, sent.first, sent.count);
 }
