@@ -6,7 +6,6 @@ import type { Facts } from "../data/facts";
 import { BLOCK } from "../data/rows";
 import type { Source } from "../data/source";
 import { type Asked, TILE, type TileKey, TimelineCache } from "./cache";
-import type { Frame } from "./picture";
 import type { Span } from "../data/timescale";
 
 const MESSAGES = 100_000; // maximum in a tile, as in python/spartito/view/packing.py
@@ -350,6 +349,13 @@ export function pathAt(asked: Asked<Stack> | undefined, depth: number, block: Bl
     path.push(above.region);
   }
   return [...path, block.region];
+}
+
+/** A caller of an element, or the element itself. */
+export interface Frame {
+  region: number;
+  calls: number; // 1, or those of a combined block
+  path: number[] | undefined; // undefined: a combined block is on the path
 }
 
 /** The calls above a depth at a time, outermost first. The path of each is known as far as no combined block is above it. */

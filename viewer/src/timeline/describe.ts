@@ -7,9 +7,9 @@ import { length, moment, type Span } from "../data/timescale";
 import { bytes, count, percent, time } from "../data/units";
 import { type Series, valueAt } from "./charts";
 import type { Control, Focus } from "./control";
-import { type Block, blockAt, stackAt, stepAt, waitedIn } from "./data";
+import { type Block, blockAt, type Frame, stackAt, stepAt, waitedIn } from "./data";
 import { bundleTitle, leftOut, onlyOf, probedBy, receivedIn, sentIn } from "./messages";
-import type { Bundle, Frame, Leap, Message, Picture, Shown } from "./picture";
+import type { Bundle, Leap, Message, Picture, Shown } from "./picture";
 
 export const SOURCE = "source"; // the name of the pair with file and line
 const COUNTED = 12; // maximum of threads whose counter value is shown

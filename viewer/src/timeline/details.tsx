@@ -9,10 +9,11 @@ import { range } from "../state/store";
 import { writePath } from "../data/url";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import type { Hover } from "./control";
+import type { Frame } from "./data";
 import { SOURCE } from "./describe";
 import { moment } from "../data/timescale";
 import { count, percent, time } from "../data/units";
-import type { Frame, Leap, Shown } from "./picture";
+import type { Leap, Shown } from "./picture";
 import type { Sight } from "./sight";
 import { callersOf, type Pinned } from "./under";
 

@@ -8,7 +8,7 @@ import type { Ruler, Scale, Span } from "../data/timescale";
 import type { Inks } from "../draw/ink";
 import type { Palette, Raster } from "../draw/raster";
 import type { Asked } from "./cache";
-import type { Marker, Overview, Small, Stack, Steps } from "./data";
+import type { Frame, Marker, Overview, Small, Stack, Steps } from "./data";
 
 /** A part of the critical path: location, begin, end. */
 export type Part = readonly [number, number, number];
@@ -83,13 +83,6 @@ export interface Bundle {
 export interface Bundles {
   lines: Bundle[];
   hidden: number; // messages without line
-}
-
-/** A caller of an element, or the element itself. */
-export interface Frame {
-  region: number;
-  calls: number; // 1, or those of a combined block
-  path: number[] | undefined; // undefined: a combined block is on the path
 }
 
 /** The other end of a message, to go there. */
