@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { NONE, pack, parse } from "../src/data/columns";
 import type { Facts } from "../src/data/facts";
 import { Control, press } from "../src/timeline/control";
-import { blockAt, cellAt, depthIn, neighbour, Overview, pathAt, Stack, type TimelineData } from "../src/timeline/data";
+import { barAt, blockAt, cellAt, depthIn, neighbour, Overview, pathAt, Stack, stackAt, type TimelineData, waitedIn } from "../src/timeline/data";
 import { type Asked, TILE } from "../src/timeline/cache";
 import { LANE } from "../src/data/rows";
 import { MINI, RULER } from "../src/timeline/head";
@@ -42,6 +42,11 @@ describe("a call stack", () => {
     expect(pathAt(asked, 1, blockAt(asked, 1, 4.5, 0)!)).toEqual([10, 11]);
     expect(pathAt(asked, 1, blockAt(asked, 1, 6.5, 0)!)).toBeUndefined();
   });
+  it("has the callers of a depth, with their paths up to a combined block", () => {
+    expect(stackAt(asked, 2, 4.5)).toEqual([{ region: 10, calls: 1, path: [10] }, { region: 11, calls: 1, path: [10, 11] }]);
+    expect(stackAt(asked, 2, 6.5)[1]).toEqual({ region: 12, calls: 10, path: undefined });
+    expect(stackAt(asked, 0, 4.5)).toEqual([]);
+  });
   it("finds adjacent calls, and the depth of a range", () => {
     const g = blockAt(asked, 1, 4.5, 0)!;
     expect(neighbour(asked, 1, g, 1)).toMatchObject({ begin: 6 });
@@ -73,6 +78,33 @@ describe("an overview", () => {
     expect(cellAt(all, 64, 0.001, whole)).toMatchObject({ region: 7, share: 1, events: 2, waiting: 64 / 255, begin: 0, end: 8 / TILE });
     expect(cellAt(all, 65, 4.001, whole)!.share).toBeCloseTo(0.5, 2);
     expect(cellAt(all, 65, 1, whole)!.region).toBe(NONE);
+  });
+  // location 0: region 5 in the last quarter of the first tile and the first quarter of the second one, where it waits for half of the time
+  const half = (from: number, to: number, waiting: number): Overview => {
+    const n = to - from;
+    const all = <T extends Uint32Array | Float32Array>(array: T, value: number): T => array.fill(value) as T;
+    const bucket = Uint32Array.from({ length: n }, (_, i) => from + i);
+    const [region, events] = [all(new Uint32Array(n), 5), new Uint32Array(n)];
+    return new Overview(0, 1, parse(pack({}, { location: new Uint32Array(n), bucket, region, share: all(new Float32Array(n), 1), events, waiting: all(new Float32Array(n), waiting) })));
+  };
+  const two: Asked<Overview> = {
+    complete: true,
+    pieces: [
+      { value: half((TILE * 3) / 4, TILE, 0), level: 1, begin: 0, end: 4, exact: true },
+      { value: half(0, TILE / 4, 0.5), level: 1, begin: 4, end: 8, exact: true },
+    ],
+  };
+  it("has a bar of adjacent columns with the same region, also where tiles meet", () => {
+    expect(barAt(two, 0, 4.2, whole)).toEqual({ begin: 3, end: 5 });
+    expect(barAt(two, 0, 3.2, whole)).toEqual({ begin: 3, end: 5 });
+    expect(barAt(two, 0, 2, whole)).toBeUndefined();
+  });
+  it("knows how long a location waited in a span", () => {
+    const { waited, known } = waitedIn(two, 0, { begin: 3.5, end: 4.5 }, whole);
+    expect(known).toBeCloseTo(1);
+    expect(waited).toBeCloseTo(0.25, 2);
+    expect(waitedIn(two, 0, { begin: 7, end: 20 }, whole)).toEqual({ waited: 0, known: 1 });
+    expect(waitedIn(undefined, 0, whole, whole)).toEqual({ waited: 0, known: 0 });
   });
 });
 
@@ -113,6 +145,21 @@ describe("the control", () => {
     press(control, "ArrowUp");
     expect(control.focus).toMatchObject({ row: 0, lane: 1 });
   });
+  it("goes to a location and time: in an open row to the innermost call, otherwise to the row", () => {
+    const control = make();
+    control.goTo(0, 2);
+    expect(control.focus).toEqual({ row: 0, lane: -1, time: 2 });
+    control.toggle(0);
+    control.goTo(0, 2);
+    expect(control.focus).toEqual({ row: 0, lane: 1, time: 2 });
+    control.goTo(0, 7.5);
+    expect(control.focus).toEqual({ row: 0, lane: 0, time: 7.5 });
+    press(control, "+");
+    press(control, "+");
+    control.goTo(1, 0.5);
+    expect(control.focus).toEqual({ row: 1, lane: -1, time: 0.5 });
+    expect(control.span.begin).toBeLessThan(0.5);
+  });
   it("selects a range with shift or on the ruler, otherwise pans", () => {
     const control = make();
     const y = control.top + 5;
@@ -133,5 +180,14 @@ describe("the control", () => {
     expect(at).toMatchObject({ zone: "rows", row: 0, lane: 1, time: 2 });
     expect(control.block(at)).toMatchObject({ region: 11 });
     expect(control.hit(300, 290).row).toBe(-1);
+  });
+  it("knows what is at the pointer also after a zoom", () => {
+    const control = make();
+    const at = { x: control.left + 200, y: control.top + 5 };
+    control.hover = { ...control.hit(at.x, at.y), clientX: 7, clientY: 8 };
+    expect(control.hover.time).toBe(2);
+    control.span = { begin: 4, end: 8 };
+    control.follow();
+    expect(control.hover).toMatchObject({ time: 5, row: 0, clientX: 7, clientY: 8 });
   });
 });

@@ -40,7 +40,8 @@ SELECTIONS = 256  # maximum of processes and threads with a separate call tree
 TASKS = 2048  # maximum of tasks with their steps
 LOCATIONS = 256  # maximum of threads with their calls
 # columns, rows and messages of a tile, as in viewer/src/timeline/data.ts; level n divides the run into 2**n tiles
-TILE, ROWS, MESSAGES = 1024, 64, 2000
+TILE, ROWS, MESSAGES = 1024, 64, 100_000
+FEWER_MESSAGES = 2000  # in a tile of the file; the page shows how many others there are
 SMALL = 16 << 10  # bytes below which the uncompressed size of the facts is a good enough estimate
 MAX_MISSES = 4  # answers that did not fit, after which no others are tried
 LEVELS = 4  # maximum of tile levels
@@ -349,8 +350,7 @@ class Packing:
                 if self.facts["has"]["states"]:
                     yield "states", key, key
             if self.facts["has"]["messages"]:
-                key = {**tile, "limit": str(MESSAGES)}
-                yield "messages", key, key
+                yield "messages", {**tile, "limit": str(FEWER_MESSAGES)}, {**tile, "limit": str(MESSAGES)}
             for kind, asked in self._curves() if level else ():
                 key = {**tile, **asked, "pixels": str(TILE)}
                 yield kind, key, key

@@ -288,7 +288,7 @@ def test_charts_above_the_timeline(viewer, model):
     # the pointer on the first counter shows its name and unit
     x, y = viewer.box("canvas")
     viewer.mouse("Moved", x + view["left"] + 300, y + view["ruler"] + 11 + 38 + 19)
-    viewer.page.wait_for("document.querySelector('.details b')?.innerText === 'ru_utime, s per second'")
+    viewer.page.wait_for("document.querySelector('.tooltip b')?.innerText === 'ru_utime, s per second'")
     assert viewer.page.exceptions() == []
 
 

@@ -7,7 +7,7 @@ import statistics
 import pytest
 from spartito.experiments import waiting
 from spartito.view import payload
-from test_viewer_timeline import is_dominant_where_it_ran
+from test_viewer_timeline import is_dominant_where_it_ran, middle_of
 from viewing import needs_viewer, ranks_of_heat
 
 pytestmark = needs_viewer
@@ -82,6 +82,85 @@ def test_messages_between_rows(heat):
     span = view["span"]
     inside = [m for ms in found.values() for m in ms if m["received"] >= span["begin"] and m["sent"] <= span["end"]]
     assert sorted(m["sent"] for m in view["messages"]) == sorted(m["sent"] for m in inside)
+
+
+def test_lines_have_all_messages_and_never_hide_a_bar(heat):
+    model, viewer = heat
+    view = viewer.open("view=timeline")
+    assert sum(line["count"] for line in view["lines"]) == len(view["messages"])
+    assert sum(line["bytes"] for line in view["lines"]) == sum(message["bytes"] for message in view["messages"])
+    rank = [row["location"] for row in view["rows"]]
+    pairs = collections.Counter((message["from"], message["to"]) for message in view["messages"])
+    drawn = collections.Counter()
+    for line in view["lines"]:
+        drawn[rank[line["from"]], rank[line["to"]]] += line["count"]
+    assert drawn == pairs
+    # at a line, near its sender's middle: the bar of the sender, and the message
+    x, y = viewer.box("canvas")
+    line = next(line for line in view["lines"] if view["left"] + 20 < line["x0"] < view["width"] - 20)
+    viewer.mouse("Moved", x + line["x0"] + 0.1 * (line["x1"] - line["x0"]), y + line["y0"] + 0.1 * (line["y1"] - line["y0"]))
+    tip = viewer.ready()["tip"]
+    names = payload.unpack(model.view("regions"))[0]["names"]
+    assert tip["title"] in names and tip["pairs"]["on"] == view["rows"][line["from"]]["label"]
+    assert " from rank " in tip["pairs"]["messages"]
+
+
+def longest_wait(model):
+    """Location, begin and end of the longest call of MPI_Waitall that received a message, and this message: (sent, from)."""
+    names = payload.unpack(model.view("regions"))[0]["names"]
+    _, sent = payload.unpack(model.view("messages"))
+    messages = list(zip(sent["to"], sent["received"], sent["sent"], sent["from"]))
+    found = []
+    for location in range(len(model.info()["locations"])):
+        _, calls = payload.unpack(model.view("timeline", location=location, pixels=16_384))
+        for begin, end, region, n in zip(calls["begin"], calls["end"], calls["region"], calls["calls"]):
+            if names[region] != "MPI_Waitall" or n != 1:
+                continue
+            there = [(received, at, of) for to, received, at, of in messages if to == location and begin <= received <= end + 1e-6]
+            if there:
+                found.append((end - begin, location, begin, end, max(there)[1:]))
+    return max(found)[1:]
+
+
+def test_a_wait_leads_to_the_sender(heat):
+    model, viewer = heat
+    location, begin, end, (sent, sender) = longest_wait(model)
+    view = viewer.open(f"view=timeline&begin={begin!r}&end={end!r}")
+    rows = {row["location"]: i for i, row in enumerate(view["rows"])}
+    x, y = viewer.box("canvas")
+    view = viewer.click(x + 10, y + view["rows"][rows[location]]["y"] + 8)  # opens the row
+    view = viewer.key("Escape")
+    call = next(b for b in view["blocks"] if b["location"] == location and b["begin"] == begin and b["region"] == "MPI_Waitall")
+    view = viewer.click(*middle_of(viewer, view, call))
+    assert view["pinned"]["title"] == "MPI_Waitall"
+    assert view["pinned"]["leap"] == {"title": "Go to the sender", "location": sender, "time": sent}
+    text = viewer.page.evaluate("document.querySelector('.leap').innerText")
+    assert f"message from {view['rows'][rows[sender]]['label']} arrived" in text
+    viewer.page.evaluate("document.querySelector('.leap button').click()")
+    view = viewer.ready()
+    assert (view["focus"]["row"], view["focus"]["time"]) == (rows[sender], sent)
+    assert view["span"]["begin"] <= sent <= view["span"]["end"]
+    assert view["pinned"]["pairs"]["on"] == view["rows"][rows[sender]]["label"]
+    assert viewer.page.exceptions() == []
+
+
+def test_the_critical_path_is_drawn_over_the_rows(heat):
+    model, viewer = heat
+    view = viewer.open("view=timeline")
+    assert view["critical"] is None
+    button = "[...document.querySelectorAll('.timeline button')].find((b) => b.innerText === 'Critical path')"
+    viewer.page.evaluate(f"{button}.click()")
+    view = viewer.ready()
+    assert viewer.page.evaluate(f"{button}.ariaPressed") == "true"
+    pieces = model.critical_path()["pieces"]
+    location, begin, end = max(pieces, key=lambda piece: piece[2] - piece[1])
+    per_second = (view["width"] - view["left"]) / view["whole"]["end"]
+    at = view["left"] + (begin + end) / 2 * per_second
+    (height,) = {a[1] for a, b in zip(view["critical"], view["critical"][1:]) if a[0] < at < b[0]}
+    row = next(row for row in view["rows"] if row["location"] == location)
+    assert row["y"] < height < row["y"] + view["high"]
+    viewer.page.evaluate(f"{button}.click()")
+    assert viewer.ready()["critical"] is None
 
 
 def test_balance_over_ranks(heat):

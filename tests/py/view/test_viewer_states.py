@@ -286,8 +286,8 @@ def at_row(viewer, view, name, share=0.5):
     return x + view["left"] + (view["width"] - view["left"]) * share, y + row["y"] + 8
 
 
-def details(viewer):
-    return viewer.page.evaluate("document.querySelector('.details').innerText")
+def tooltip(viewer):
+    return viewer.page.evaluate("document.querySelector('.tooltip').innerText")
 
 
 def test_the_pointer_tells_state_and_stack_and_a_click_selects_it(viewer, model):
@@ -298,10 +298,12 @@ def test_the_pointer_tells_state_and_stack_and_a_click_selects_it(viewer, model)
     row = max(i for i, (idle, there) in enumerate(zip(columns["idle"], asleep)) if idle > 0.9 and there)
     x, y = at_row(viewer, view, label(model, "sleeper"), (columns["bucket"][row] + 0.5) / 100)
     viewer.mouse("Moved", x, y)
-    viewer.ready()
-    text = details(viewer)
-    assert "idle" in text and "→ __main__:sleeper" in text and "samples that began" in text
-    viewer.click(x, y)
+    stack = viewer.ready()["tip"]["stack"]
+    text = tooltip(viewer)
+    assert "idle" in text and text.splitlines()[0].endswith(": __main__:sleeper") and "samples that began" in text
+    assert stack[-1] == "__main__:sleeper" and all(caller in text for caller in stack)
+    pinned = viewer.click(x, y)["pinned"]
+    assert pinned["stack"] == stack
     regions = viewer.index_of("__main__:sleeper")
     assert viewer.selection()["path"][-1] == regions and viewer.selection()["region"] == regions
 

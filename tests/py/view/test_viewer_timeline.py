@@ -86,7 +86,7 @@ def test_a_row_tells_when_its_thread_waited(viewer, recorded):
     x += view["left"] + (view["width"] - view["left"]) * (bucket + 0.5) / 100
     viewer.mouse("Moved", x, y + helper["y"] + 8)
     viewer.ready()
-    assert re.search(r"waited\s+\d+(\.\d+)? % of the", viewer.page.evaluate("document.querySelector('.details').innerText"))
+    assert re.search(r"waited\s+\d+(\.\d+)? % of the", viewer.page.evaluate("document.querySelector('.tooltip').innerText"))
 
 
 def test_an_open_row_is_its_call_stack(viewer, recorded):
@@ -185,6 +185,128 @@ def test_a_range_is_selected_for_all_views(viewer, recorded):
     assert viewer.key("r")["range"] == [0, whole]
 
 
+TIP = "document.querySelector('.tooltip')?.innerText ?? ''"
+DETAILS = "document.querySelector('.details').innerText"
+
+
+def opened(viewer):
+    """The timeline with the open row of the helper."""
+    view = viewer.open("view=timeline")
+    x, y = viewer.box("canvas")
+    helper = next(row for row in view["rows"] if row["label"] == "helper")
+    viewer.click(x + 10, y + helper["y"] + 8)
+    return viewer.key("Escape")  # the click has pinned the row
+
+
+def middle_of(viewer, view, call):
+    x, y = viewer.box("canvas")
+    row = next(row for row in view["rows"] if row["location"] == call["location"])
+    span = view["span"]
+    at = ((call["begin"] + call["end"]) / 2 - span["begin"]) / (span["end"] - span["begin"])
+    return x + view["left"] + at * (view["width"] - view["left"]), y + row["y"] + view["high"] + 18 * call["depth"] + 9
+
+
+def test_the_pointer_shows_a_call_and_its_callers_beside_it(viewer, recorded):
+    view = opened(viewer)
+    before = viewer.page.evaluate(DETAILS)
+    call = next(b for b in view["blocks"] if b["region"] == "__main__:work" and b["location"] == 1)
+    viewer.mouse("Moved", *middle_of(viewer, view, call))
+    view = viewer.ready()
+    tip = view["tip"]
+    assert tip["title"] == "__main__:work" and tip["stack"][-2:] == ["__main__:helper", "__main__:work"]
+    assert units_of(tip["pairs"]["takes"]) == pytest.approx(call["end"] - call["begin"], rel=0.01)
+    # it sleeps in all its calls
+    waited = re.fullmatch(r"([\d.]+) % of the .*", tip["pairs"]["waited"])
+    assert float(waited[1]) + float(tip["pairs"]["ran"].removesuffix(" %")) == pytest.approx(100, abs=0.2)
+    text = viewer.page.evaluate(TIP)
+    assert text.startswith("__main__:work") and "called by" in text and "__main__:helper" in text
+    # the element below the picture does not follow the pointer
+    assert viewer.page.evaluate(DETAILS) == before and view["pinned"] is None
+    x, y = viewer.box("canvas")
+    viewer.mouse("Moved", x + 10, y + view["top"] + 10)
+    viewer.ready()
+    assert viewer.page.evaluate(TIP) == ""
+
+
+def test_a_click_pins_a_call_with_its_stack_and_links(viewer):
+    view = opened(viewer)
+    call = next(b for b in view["blocks"] if b["region"] == "__main__:leaf" and b["calls"] == 1 and b["location"] == 1)
+    view = viewer.click(*middle_of(viewer, view, call))
+    assert view["pinned"]["title"] == "__main__:leaf"
+    stack = view["pinned"]["stack"]
+    assert stack[-2:] == ["__main__:work", "__main__:leaf"]
+    # the pointer elsewhere changes nothing
+    x, y = viewer.box("canvas")
+    viewer.mouse("Moved", x + view["left"] + 5, y + view["rows"][0]["y"] + 8)
+    assert viewer.ready()["pinned"]["title"] == "__main__:leaf"
+    names = viewer.page.evaluate("[...document.querySelectorAll('.stack button')].map((b) => b.title)")
+    assert names == stack[::-1]
+    # a caller selects its path
+    viewer.page.evaluate("document.querySelectorAll('.stack button')[1].click()")
+    viewer.ready()
+    assert viewer.selection()["region"] == viewer.index_of("__main__:work") and len(viewer.selection()["path"]) == len(stack) - 1
+    assert viewer.page.evaluate("document.querySelectorAll('.stack button')[1].ariaPressed") == "true"
+    assert viewer.view()["pinned"]["title"] == "__main__:leaf"
+    links = viewer.page.evaluate("[...document.querySelectorAll('.pinned .link')].map((b) => b.innerText)")
+    assert links == ["Callers", "Source", "Table", "Icicle"]
+    for index, shown in enumerate(["callers", "source", "table", "icicle"]):
+        view = opened(viewer)
+        viewer.click(*middle_of(viewer, view, call))
+        viewer.page.evaluate(f"document.querySelectorAll('.pinned .link')[{index}].click()")
+        viewer.ready()
+        assert viewer.selection()["view"] == shown
+        assert viewer.selection()["region"] == viewer.index_of("__main__:leaf") and len(viewer.selection()["path"]) == len(stack)
+
+
+def test_escape_or_the_cross_unpins(viewer):
+    view = opened(viewer)
+    call = next(b for b in view["blocks"] if b["region"] == "__main__:leaf" and b["calls"] == 1 and b["location"] == 1)
+    assert viewer.click(*middle_of(viewer, view, call))["pinned"]
+    viewer.page.evaluate("document.querySelector('.unpin').click()")
+    assert viewer.ready()["pinned"] is None
+    # the picture has the focus of the keyboard
+    assert viewer.page.evaluate("document.activeElement.tagName") == "CANVAS"
+    assert viewer.click(*middle_of(viewer, view, call))["pinned"]
+    viewer.page.evaluate("document.querySelector('.stack button').focus()")
+    assert viewer.key("Escape")["pinned"] is None
+    assert viewer.click(*middle_of(viewer, view, call))["pinned"]
+    viewer.focus("canvas")
+    view = viewer.key("Escape")
+    assert view["pinned"] is None and viewer.selection()["region"] == viewer.index_of("__main__:leaf")
+    viewer.key("Escape")
+    assert "region" not in viewer.selection()
+
+
+def test_a_bar_of_a_closed_row_is_pinned_with_its_stack(viewer, recorded):
+    view = viewer.open("view=timeline")
+    helper = next(row for row in view["rows"] if row["label"] == "helper")
+    _, columns = payload.unpack(Model(str(recorded)).view("overview", location=1, pixels=100))
+    _, bucket, region = max(zip(columns["waiting"], columns["bucket"], columns["region"]))
+    name = viewer.page.evaluate(f"window.spartito.store.source.get('regions').then(c => c.meta.names[{region}])")
+    x, y = viewer.box("canvas")
+    view = viewer.click(x + view["left"] + (view["width"] - view["left"]) * (bucket + 0.5) / 100, y + helper["y"] + 8)
+    assert view["pinned"]["title"] == name and view["pinned"]["stack"][-1] == name
+    assert not next(row for row in view["rows"] if row["label"] == "helper")["open"]
+
+
+def test_the_pinned_element_is_complete_on_a_narrow_page(viewer):
+    view = opened(viewer)
+    call = next(b for b in view["blocks"] if b["region"] == "__main__:leaf" and b["calls"] == 1 and b["location"] == 1)
+    viewer.click(*middle_of(viewer, view, call))
+    try:
+        viewer.size(390, 844)
+        viewer.ready()
+        fits = "(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.details'))"
+        assert viewer.page.evaluate(fits)
+        # the last entry of the stack can be scrolled into view
+        last = "[...document.querySelectorAll('.stack button')].at(-1)"
+        viewer.page.evaluate(f"{last}.scrollIntoView()")
+        seen = viewer.page.evaluate(f"(({{ top, bottom }}) => top >= 0 && bottom <= innerHeight)({last}.getBoundingClientRect())")
+        assert seen
+    finally:
+        viewer.size(1280, 800)
+
+
 def test_counters_and_markers(viewer, recorded):
     view = viewer.open("view=timeline")
     ((location, points),) = view["counters"]["queue"].items()
@@ -199,8 +321,8 @@ def test_counters_and_markers(viewer, recorded):
     x, y = viewer.box("canvas")
     at = view["left"] + (points[1]["at"] + 0.01) / view["whole"]["end"] * (view["width"] - view["left"])
     viewer.mouse("Moved", x + at, y + view["top"] - 10)
-    viewer.page.wait_for("document.querySelector('.details b')?.innerText === 'counter queue'")
-    assert "8" in viewer.page.evaluate("document.querySelector('.details dl').innerText")
+    viewer.page.wait_for("document.querySelector('.tooltip b')?.innerText === 'counter queue'")
+    assert "8" in viewer.page.evaluate("document.querySelector('.tooltip dl').innerText")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

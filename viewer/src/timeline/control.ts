@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The visible range of time and the rows of a timeline, and how pointer and keyboard change them.
+import type { Columns } from "../data/columns";
 import type { Facts } from "../data/facts";
 import { CHART, CHARTS, type Series } from "./charts";
 import { BLOCK, LANE, Layout, listRows, type Row, type Shown, type Task, threadsAtFirst } from "../data/rows";
-import { type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./data";
+import { barAt, type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./data";
 import { MINI, miniTime, RULER } from "./head";
 import { type Asked } from "./cache";
 import type { Overview, Stack, Steps } from "./data";
@@ -30,7 +31,11 @@ export interface Answers {
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
+  messages?: Asked<Columns<"messages">> | undefined;
 }
+
+/** The pointer, also within the window. */
+export type Hover = Hit & { clientX: number; clientY: number };
 
 function put<T>(set: Set<T>, all: readonly (T | undefined)[]): void {
   set.clear();
@@ -44,7 +49,7 @@ export class Control {
   readonly threads = new Set<number>();
   readonly tasksOf = new Set<number>();
   focus: Focus | undefined;
-  hover: Hit | undefined;
+  hover: Hover | undefined;
   drag: Drag | undefined;
   width = 800;
   height = 400;
@@ -162,20 +167,36 @@ export class Control {
     return { ...at, zone: "rows", row, lane };
   }
 
+  /** Updates what is at the pointer after the rows or the time in view have changed. */
+  follow(): void {
+    if (this.hover) this.hover = { ...this.hover, ...this.hit(this.hover.x, this.hover.y) };
+  }
+
   /** The call, or calls, at a point of a row, or the function that ran longest there. */
   block(at: Focus): Block | undefined {
     const row = this.layout.rows[at.row];
     if (!row || at.lane < 0) return undefined;
-    return blockAt(this.answers.stacks.get(String(row.location)), at.lane, at.time, this.scale.pixel * 1.5);
+    return blockAt(this.stacks(row.location), at.lane, at.time, this.scale.pixel * 1.5);
+  }
+  stacks(location: number): Asked<Stack> | undefined {
+    return this.answers.stacks.get(String(location));
+  }
+  overview(location: number): Asked<Overview> | undefined {
+    return this.answers.overviews.get(String(Math.floor(location / BLOCK)));
   }
   cell(at: Focus): Cell | undefined {
     const row = this.layout.rows[at.row];
     if (row?.kind !== "thread") return undefined;
-    return cellAt(this.answers.overviews.get(String(Math.floor(row.location / BLOCK))), row.location, at.time, this.data.whole);
+    return cellAt(this.overview(row.location), row.location, at.time, this.data.whole);
+  }
+  /** The bar at a point of a row's first line: cells of the same function. */
+  bar(at: Focus): Span | undefined {
+    const row = this.layout.rows[at.row];
+    return row?.kind === "thread" && at.lane < 0 ? barAt(this.overview(row.location), row.location, at.time, this.data.whole) : undefined;
   }
   path(at: Focus, block: Block): number[] | undefined {
     const row = this.layout.rows[at.row];
-    return row && pathAt(this.answers.stacks.get(String(row.location)), at.lane, block);
+    return row && pathAt(this.stacks(row.location), at.lane, block);
   }
 
   setScroll(to: number): void {
@@ -270,11 +291,25 @@ export class Control {
     const block = this.focus && this.block(this.focus);
     const row = this.focus && this.layout.rows[this.focus.row];
     if (!this.focus || !row || this.focus.lane < 0) return this.panBy(way * 0.1);
-    const next = block && neighbour(this.answers.stacks.get(String(row.location)), this.focus.lane, block, way);
+    const next = block && neighbour(this.stacks(row.location), this.focus.lane, block, way);
     if (!next) return this.panBy(way * 0.1);
     const time = (next.begin + next.end) / 2;
     this.focus = { ...this.focus, time };
+    this.showTime(time);
+  }
+  private showTime(time: number): void {
     if (time < this.span.begin || time > this.span.end) this.span = pan(this.span, time - (this.span.begin + this.span.end) / 2, this.data.whole);
+  }
+
+  /** Moves the focus to a location and time: in an open row to the innermost call there. */
+  goTo(location: number, time: number): void {
+    const row = this.rowOf(location);
+    if (row < 0) return;
+    let lane = this.layout.rows[row]!.location === location ? this.lanes(row) - 1 : -1;
+    while (lane >= 0 && !this.block({ row, lane, time })) lane--;
+    this.focus = { row, lane, time };
+    this.showTime(time);
+    this.reveal();
   }
 
   private lanes(row: number): number {

@@ -8,7 +8,7 @@ import type { Source } from "../data/source";
 import { type Asked, TILE, type TileKey, TimelineCache } from "./cache";
 import type { Span } from "../data/timescale";
 
-const MESSAGES = 2000; // maximum in a tile; more are not readable
+const MESSAGES = 100_000; // maximum in a tile, as in python/spartito/view/packing.py
 
 /** A fraction as 0 to 255. */
 const byteOf = (fraction: number): number => Math.round(Math.min(Math.max(fraction, 0), 1) * 255);
@@ -225,8 +225,8 @@ export class TimelineData {
     this.messages = new TimelineCache(this.whole, (key, span, left) => this.source.get("messages", { ...tileParams(key, span), limit: MESSAGES }, left), {
       landed,
       enough: (columns) => !columns.meta.hidden,
-      bytes: (columns) => columns.get("from").length * 36 + 100,
-      limit: 16e6,
+      bytes: (columns) => columns.get("from").length * 40 + 100,
+      limit: 32e6,
     });
     this.counters = new TimelineCache(this.whole, (key, span, left) => this.source.get("counters", { ...tileParams(key, span), pixels: TILE }, left), {
       landed,
@@ -351,6 +351,25 @@ export function pathAt(asked: Asked<Stack> | undefined, depth: number, block: Bl
   return [...path, block.region];
 }
 
+/** A caller of an element, or the element itself. */
+export interface Frame {
+  region: number;
+  calls: number; // 1, or those of a combined block
+  path: number[] | undefined; // undefined: a combined block is on the path
+}
+
+/** The calls above a depth at a time, outermost first. The path of each is known as far as no combined block is above it. */
+export function stackAt(asked: Asked<Stack> | undefined, depth: number, moment: number): Frame[] {
+  const found: Frame[] = [];
+  let path: number[] | undefined = [];
+  for (let d = 0; d < depth; d++) {
+    const block = blockAt(asked, d, moment, 0);
+    path = path && block?.calls === 1 ? [...path, block.region] : undefined;
+    if (block) found.push({ region: block.region, calls: block.calls, path });
+  }
+  return found;
+}
+
 /** The previous (-1) or next (1) block of the same depth; undefined: none is known. */
 export function neighbour(asked: Asked<Stack> | undefined, depth: number, block: Block, way: -1 | 1): Block | undefined {
   let best: Block | undefined;
@@ -391,4 +410,34 @@ export function cellAt(asked: Asked<Overview> | undefined, location: number, mom
     return { region, share: piece.value.share[at]! / 255, events: piece.value.events[at]!, waiting: piece.value.waiting[at]! / 255, begin, end: begin + part / TILE };
   }
   return undefined;
+}
+
+/** The bar around a time: adjacent cells with the same region. */
+export function barAt(asked: Asked<Overview> | undefined, location: number, moment: number, whole: Span): Span | undefined {
+  const cell = cellAt(asked, location, moment, whole);
+  if (!cell || cell.region === NONE) return undefined;
+  let [begin, end] = [cell.begin, cell.end];
+  const half = (end - begin) / 2;
+  for (let next = cellAt(asked, location, end + half, whole); next?.region === cell.region && next.end > end; next = cellAt(asked, location, end + half, whole)) end = next.end;
+  for (let next = cellAt(asked, location, begin - half, whole); next?.region === cell.region && next.begin < begin; next = cellAt(asked, location, begin - half, whole)) begin = next.begin;
+  return { begin, end };
+}
+
+/** Seconds in which a location waited within a span, and the seconds for which that is known. */
+export function waitedIn(asked: Asked<Overview> | undefined, location: number, span: Span, whole: Span): { waited: number; known: number } {
+  let [waited, known] = [0, 0];
+  for (const { value, level, begin, end, exact } of asked?.pieces ?? []) {
+    if (!exact && asked!.pieces.some((other) => other.exact && other.begin < end && other.end > begin)) continue;
+    const [from, to] = [Math.max(span.begin, begin), Math.min(span.end, end)];
+    const part = (whole.end - whole.begin) / 2 ** level;
+    const tile = whole.begin + Math.floor(((begin + end) / 2 - whole.begin) / part) * part;
+    const wide = part / TILE;
+    for (let column = Math.max(Math.floor((from - tile) / wide), 0); column < TILE && tile + column * wide < to; column++) {
+      const covered = Math.min(to, tile + (column + 1) * wide) - Math.max(from, tile + column * wide);
+      if (covered <= 0) continue;
+      known += covered;
+      waited += (covered * value.waiting[(location - value.first) * TILE + column]!) / 255;
+    }
+  }
+  return { waited, known };
 }

@@ -1,118 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Below a timeline: details of the element at the pointer or focus, and the functions of the selected range.
-import type { Drawn } from "./picture";
+// Beside the pointer of a timeline: its tooltip. Below the picture: the pinned element, and the functions of the selected range.
 import type { ComponentChildren } from "preact";
-import { NONE } from "../data/columns";
 import { css } from "../draw/colour";
 import type { Facts, Regions } from "../data/facts";
-import { useQuery, useSelection, useStore } from "../state/hooks";
+import { useFacts, useQuery, useSelection, useStore } from "../state/hooks";
 import { useRegionColours } from "../state/colours";
-import { BLOCK, locationLabel } from "../data/rows";
 import { range } from "../state/store";
-import { type Control, type Focus } from "./control";
-import { type Series, valueAt } from "./charts";
-import { stepAt } from "./data";
-import { length, moment } from "../data/timescale";
-import { bytes, count, percent, time } from "../data/units";
-import type { Shown } from "./picture";
+import { writePath } from "../data/url";
+import { Pairs, Tooltip } from "../parts/Tooltip";
+import type { Hover } from "./control";
+import type { Frame } from "./data";
+import { SOURCE } from "./describe";
+import { moment } from "../data/timescale";
+import { count, percent, time } from "../data/units";
+import type { Leap, Shown } from "./picture";
+import type { Sight } from "./sight";
+import { callersOf, type Pinned } from "./under";
 
-const COUNTED = 12; // maximum of threads whose counter value is shown
 const TOP = 5; // functions of the selected range that are named
-
-function place(control: Control, at: number): string {
-  return moment(at, length(control.span) / 1000);
-}
-
-function ofTask(control: Control, index: number, at: Focus): Shown {
-  const task = control.tasks[index]!;
-  const inside = at.time >= task.begin && at.time <= task.end;
-  const step = inside ? stepAt(control.answers.steps.get(String(Math.floor(task.id / BLOCK))), task.id, at.time, control.scale.pixel) : undefined;
-  const here: [string, string][] = !inside
-    ? []
-    : step
-      ? [[step.steps > 1 ? `here ${count(step.steps)} steps` : "here it runs", `${time((step.end - step.begin) * step.busy)} from ${place(control, step.begin)} on`]]
-      : [["here", "it waits"]];
-  return {
-    title: task.name || `task ${task.id}`,
-    pairs: [
-      ["coroutine", task.region ?? "not known"],
-      ["begins", place(control, task.begin)],
-      ["lives", time(task.end - task.begin)],
-      ["runs", time(task.running)],
-      ["waits", time(task.waiting)],
-      ["ended", task.state],
-      ...here,
-    ],
-  };
-}
-
-/** The description of a point; undefined: nothing is there. */
-export function describe(control: Control, facts: Facts, regions: Regions, at: Focus): Shown | undefined {
-  const row = control.layout.rows[at.row];
-  if (!row) return undefined;
-  if (row.kind === "task") return ofTask(control, row.task, at);
-  const where: [string, string] = ["on", locationLabel(facts, row.location)];
-  const near = control.scale.pixel * 5;
-  const marker = at.lane < 0 && control.data.markers.find((m) => control.rowOf(m.location) === at.row && Math.abs(m.time - at.time) <= near);
-  if (marker) return { title: `marker ${marker.text}`, pairs: [["at", place(control, marker.time)], ["on", locationLabel(facts, marker.location)]] };
-  const block = control.block(at);
-  const cell = control.cell(at);
-  const waited: [string, string][] = cell && cell.waiting > 0 ? [["waited", `${percent(cell.waiting)} of the ${time(cell.end - cell.begin)} here`]] : [];
-  if (block) {
-    const name = regions.names[block.region] ?? "";
-    const many = block.calls > 1;
-    return {
-      title: many ? `${count(block.calls)} calls, most of their time in ${name}` : name,
-      pairs: [
-        where,
-        ["begins", place(control, block.begin)],
-        [many ? "they span" : "takes", time(block.end - block.begin)],
-        ...(many ? [["covered", percent(block.busy)] as [string, string]] : []),
-        ...waited,
-        ["depth", String(at.lane + 1)],
-        ["source", regions.placeOf(block.region) || "not known"],
-      ],
-    };
-  }
-  if (at.lane >= 0) return undefined;
-  if (!cell || cell.region === NONE) return { title: "nothing recorded here", pairs: [where, ["at", place(control, at.time)]] };
-  return {
-    title: regions.names[cell.region] ?? "",
-    pairs: [
-      where,
-      ["at", place(control, cell.begin)],
-      ["of", `${time(cell.end - cell.begin)} it was innermost for ${percent(cell.share)}`],
-      ...waited,
-      ["events", count(cell.events)],
-      ["source", regions.placeOf(cell.region) || "not known"],
-    ],
-  };
-}
-
-/** The counter's value in each thread that sets it. */
-export function ofCounter(control: Control, facts: Facts, series: Series, at: number): Shown {
-  const pairs: [string, string][] = [["at", place(control, at)]];
-  for (const [location, points] of series.of) {
-    const point = valueAt(points, at);
-    if (pairs.length > COUNTED || !point) continue;
-    const spread = point.max > point.min ? ` (${series.show(point.min)} to ${series.show(point.max)})` : "";
-    pairs.push([location === NONE ? "all threads" : locationLabel(facts, location), `${series.show(point.mean)}${spread}`]);
-  }
-  return { title: series.title, pairs };
-}
-
-export function ofMessage(control: Control, facts: Facts, message: Drawn): Shown {
-  return {
-    title: `message from ${locationLabel(facts, message.from)} to ${locationLabel(facts, message.to)}`,
-    pairs: [
-      ["sent", place(control, message.sent)],
-      ["received", Number.isNaN(message.received) ? "no receive was found" : place(control, message.received)],
-      ["on its way", time(message.received - message.sent)],
-      ["size", bytes(message.bytes)],
-      ["tag", String(message.tag)],
-    ],
-  };
-}
 
 /** The functions with the most running time in the selected range (exclusive time, if it is not split), which is also that of the other views. */
 function InRange({ regions }: { regions: Regions }) {
@@ -146,27 +51,129 @@ function InRange({ regions }: { regions: Regions }) {
   );
 }
 
-export function Details({ shown, regions, hint }: { shown: Shown | undefined; regions: Regions; hint: ComponentChildren }) {
+/** The description of what is at the pointer. */
+export function Tip({ sight, at, shown }: { sight: Sight; at: Hover; shown: Shown }) {
+  const callers = callersOf(sight, shown);
+  const source = shown.pairs.find(([name]) => name === SOURCE);
   return (
-    <div class="details">
-      <section aria-live="off">
-        {shown ? (
-          <>
-            <b title={shown.title}>{shown.title}</b>
-            <dl>
-              {shown.pairs.map(([name, text]) => (
-                <div key={name}>
-                  <dt>{name}</dt>
-                  <dd title={text}>{text}</dd>
-                </div>
-              ))}
-            </dl>
-          </>
-        ) : (
-          <p class="fine">{hint}</p>
+    <Tooltip x={at.clientX} y={at.clientY}>
+      <b>{shown.title}</b>
+      {source && (
+        <div>
+          <small>{source[1]}</small>
+        </div>
+      )}
+      <Pairs of={[...shown.pairs.filter((pair) => pair !== source), callers.length > 0 && ["called by", callers.map((name) => <div key={name}>{name}</div>)]]} />
+    </Tooltip>
+  );
+}
+
+const VIEWS = [
+  ["callers", "Callers"],
+  ["source", "Source"],
+  ["table", "Table"],
+  ["icicle", "Icicle"],
+] as const;
+
+/** Which of the views have data for a function. */
+function viewsFor(facts: Facts, regions: Regions, region: number): (typeof VIEWS)[number][] {
+  const hasSource = (facts.has.lines || facts.has.source) && Boolean(regions.placeOf(region));
+  return VIEWS.filter(([id]) => id !== "source" || hasSource);
+}
+
+function Stack({ stack, regions }: { stack: readonly Frame[]; regions: Regions }) {
+  const store = useStore();
+  const selection = useSelection();
+  const colour = useRegionColours(regions);
+  const chosen = selection.path && writePath(selection.path);
+  return (
+    <section class="stack" aria-label="Call stack of the pinned element, innermost first">
+      <ol>
+        {[...stack].reverse().map(({ region, calls, path }, i) => (
+          <li key={stack.length - i}>
+            <button
+              title={(calls > 1 ? `${count(calls)} × ` : "") + (regions.names[region] ?? "")}
+              aria-pressed={path ? writePath(path) === chosen : !selection.path && selection.region === region}
+              onClick={() => store.select(path ? { path } : { region })}
+            >
+              <i style={{ background: css(colour(region)) }} />
+              <span>{`${calls > 1 ? `${count(calls)} × ` : ""}${regions.qualnames[region] || regions.names[region]}`}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface PinnedProps {
+  pinned: Pinned;
+  regions: Regions;
+  onUnpin: () => void;
+  onLeap: (leap: Leap) => void;
+}
+
+function PinnedElement({ pinned: { shown, leap }, regions, onUnpin, onLeap }: PinnedProps) {
+  const store = useStore();
+  const facts = useFacts();
+  const { title, pairs, region, stack } = shown;
+  const path = stack?.[stack.length - 1]?.path;
+  return (
+    <>
+      <section class="pinned" aria-label="The pinned element">
+        <div class="head">
+          <b title={title}>{title}</b>
+          {region !== undefined &&
+            viewsFor(facts, regions, region).map(([view, text]) => (
+              <button key={view} class="link" onClick={() => store.select(path ? { view, path } : { view, region })}>
+                {text}
+              </button>
+            ))}
+          <button class="unpin" aria-label="Unpin" title="Unpin (Escape)" onClick={onUnpin}>
+            ×
+          </button>
+        </div>
+        <dl>
+          {pairs.map(([name, text]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd title={text}>{text}</dd>
+            </div>
+          ))}
+        </dl>
+        {leap && (
+          <p class="leap">
+            {leap.text}.{" "}
+            <button class="link" onClick={() => onLeap(leap)}>
+              {leap.title}
+            </button>
+          </p>
         )}
       </section>
-      <InRange regions={regions} />
+      {stack && stack.length > 0 && <Stack stack={stack} regions={regions} />}
+    </>
+  );
+}
+
+interface Props extends Omit<PinnedProps, "pinned"> {
+  pinned: Pinned | undefined;
+  hint: ComponentChildren;
+}
+
+export function Details({ pinned, hint, ...rest }: Props) {
+  const unpin = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && pinned) rest.onUnpin();
+  };
+  return (
+    <div class="details" onKeyDown={unpin}>
+      {pinned ? (
+        <PinnedElement pinned={pinned} {...rest} />
+      ) : (
+        <section>
+          <p class="fine">{hint}</p>
+        </section>
+      )}
+      <InRange regions={rest.regions} />
     </div>
   );
 }

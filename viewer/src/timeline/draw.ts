@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws the rows of a timeline: functions of each location, call stacks of open rows, messages, markers, selected range.
 import { NONE } from "../data/columns";
-import { setFont, write } from "../draw/ink";
 import { blend } from "../draw/raster";
 import { LANE, PAD, type Row, type Task } from "../data/rows";
 import { TILE } from "./cache";
+import { paintCritical } from "./critical";
 import type { Overview } from "./data";
-import type { Drawn, Picture } from "./picture";
+import { extend, type Label, merged, paintLabels } from "./labels";
+import { bundlesOf, paintMessages } from "./messages";
+import type { Bundle, Bundles, Picture } from "./picture";
 
-const LABEL = 34; // px; narrower boxes have no label
-const LINES = 3000; // messages to draw; more are not readable
+const SMALLEST = 3; // px; narrower boxes do not take part in labels
+const LABELLED = 34; // px; a narrower box of one call has no label
 const FADED = 0.72; // how much of the colour is gone where a thread waits all the time
-const ARROWS = 250; // messages up to which arrow heads are drawn
-
-interface Label {
-  x0: number;
-  x1: number;
-  y: number;
-  region: number;
-  calls: number;
-}
 
 /** Calls paint() with a clip of the rows' area. */
 function inRows(p: Picture, paint: () => void): void {
@@ -31,7 +24,7 @@ function inRows(p: Picture, paint: () => void): void {
   p.pen.restore();
 }
 
-interface Line {
+export interface Line {
   row: Row;
   lane: number; // -1: the overview
   y: number;
@@ -94,35 +87,39 @@ function fadeWaiting(p: Picture, location: number, at: number): void {
     }
 }
 
-/** Fills a line of pixels with a location's overview, and collects the labels that fit. */
-function fillOverview(p: Picture, line: Line, at: number, labels: Label[]): void {
+let regionsAt = new Uint32Array(0); // the regions of a line's pixels
+
+/** Fills a line of pixels with a location's overview. Returns the labels, of all tiles together. */
+export function fillOverview(p: Picture, line: Line, at: number): Label[] {
   const { palette, raster } = p;
   const ratio = ratioOf(p);
-  for (const { overview, from, to, cell } of cellsOf(p, line.row.location)) {
-    let since = from;
-    let before = NONE;
-    for (let x = from; x <= to; x++) {
-      const region = x < to ? overview.region[cell(x)]! : NONE;
-      if (region !== before || x === to) {
-        if (before !== NONE) note(labels, since / ratio + p.left, x / ratio + p.left, line.y + p.layout.row / 2, before, 1);
-        since = x;
-        before = region;
-      }
-      if (x < to) raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(palette.pixel(region), p.inks.paperPixel, 70 + ((overview.share[cell(x)]! * 185) >> 8));
+  if (regionsAt.length !== raster.width) regionsAt = new Uint32Array(raster.width);
+  regionsAt.fill(NONE);
+  for (const { overview, from, to, cell } of cellsOf(p, line.row.location))
+    for (let x = from; x < to; x++) {
+      const i = cell(x);
+      const region = overview.region[i]!;
+      regionsAt[x] = region;
+      raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(palette.pixel(region), p.inks.paperPixel, 70 + ((overview.share[i]! * 185) >> 8));
     }
+  const labels: Label[] = [];
+  for (let x = 0, since = 0; x < raster.width; x++) {
+    if (regionsAt[x + 1] === regionsAt[x]) continue;
+    if (regionsAt[x] !== NONE && x + 1 - since >= SMALLEST * ratio)
+      labels.push({ x0: since / ratio + p.left, x1: (x + 1) / ratio + p.left, y: line.y + p.layout.row / 2, region: regionsAt[x]!, calls: 0 });
+    since = x + 1;
   }
+  return merged(labels);
 }
 
-function note(labels: Label[], x0: number, x1: number, y: number, region: number, calls: number): void {
-  const last = labels[labels.length - 1];
-  if (last && last.y === y && last.region === region && Math.abs(last.x1 - x0) < 1 && calls === 1 && last.calls === 1) last.x1 = x1;
-  else if (x1 - x0 >= LABEL / 2) labels.push({ x0, x1, y, region, calls });
-}
-
-/** Fills a line of pixels with a depth of a call stack. A box of sufficient width ends a pixel early to separate it from the next. */
-function fillLane(p: Picture, line: Line, at: number, labels: Map<string, Label>): void {
+/** Fills a line of pixels with a depth of a call stack. A box of sufficient width ends a pixel early to separate it from the next, unless
+ * that has more calls of the same function. Returns the labels: blocks of calls that are narrower than a pixel have one together. */
+export function fillLane(p: Picture, line: Line, at: number): Label[] {
   const { palette, raster, scale } = p;
   const ratio = ratioOf(p);
+  const single = new Map<string, Label>();
+  const many: Label[] = [];
+  let since = Number.NaN; // begin of the last combined block, which may be in several tiles
   for (const piece of p.stacks.get(String(line.row.location))?.pieces ?? []) {
     const from = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0);
     const to = Math.min(Math.ceil(scale.x(piece.end) * ratio), raster.width);
@@ -135,30 +132,26 @@ function fillLane(p: Picture, line: Line, at: number, labels: Map<string, Label>
       const x1 = scale.x(s.end[i]!) * ratio;
       const a = Math.min(Math.max(Math.floor(x0), from), to - 1);
       const b = Math.min(Math.max(Math.round(x1), a + 1), to);
-      const gap = x1 - x0 > 3 * ratio && b < to ? Math.round(ratio) : 0;
+      const calls = s.calls[i]!;
+      const goesOn = calls > 1 && i + 1 < last && s.calls[i + 1]! > 1 && s.region[i + 1] === s.region[i] && scale.x(s.begin[i + 1]!) * ratio - x1 < 1;
+      const gap = x1 - x0 > 3 * ratio && b < to && !goesOn ? Math.round(ratio) : 0;
       const colour = palette.pixel(s.region[i]!);
-      const filled = s.calls[i]! > 1 ? blend(colour, p.inks.paperPixel, 70 + Math.round(Math.min(s.busy[i]!, 1) * 185)) : colour;
+      const filled = calls > 1 ? blend(colour, p.inks.paperPixel, 70 + Math.round(Math.min(s.busy[i]!, 1) * 185)) : colour;
       raster.pixels.fill(filled, at + a, at + b - gap);
-      if (b - a < LABEL * ratio) continue;
-      const key = `${line.row.location}|${line.lane}|${s.begin[i]!}|${s.region[i]!}`;
-      const known = labels.get(key);
-      const left = a / ratio + p.left;
-      const right = b / ratio + p.left;
-      if (known) [known.x0, known.x1] = [Math.min(known.x0, left), Math.max(known.x1, right)];
-      else labels.set(key, { x0: left, x1: right, y: line.y + LANE / 2, region: s.region[i]!, calls: s.calls[i]! });
+      const label = { x0: a / ratio + p.left, x1: b / ratio + p.left, y: line.y + LANE / 2, region: s.region[i]!, calls };
+      if (calls > 1) {
+        if (s.begin[i] === since) label.calls = 0; // they are counted
+        since = s.begin[i]!;
+        extend(many, label);
+      } else if (b - a >= LABELLED * ratio) {
+        const key = `${s.begin[i]!}|${s.region[i]!}`;
+        const known = single.get(key);
+        if (known) [known.x0, known.x1] = [Math.min(known.x0, label.x0), Math.max(known.x1, label.x1)];
+        else single.set(key, label);
+      }
     }
   }
-}
-
-function paintLabels(p: Picture, labels: Iterable<Label>): void {
-  const { pen, regions } = p;
-  setFont(pen);
-  for (const { x0, x1, y, region, calls } of labels) {
-    if (x1 - x0 < LABEL) continue;
-    pen.fillStyle = p.dimmed(region) ? p.inks.soft : p.inks.ink;
-    const name = regions.qualnames[region] || regions.names[region] || "";
-    write(pen, calls > 1 ? `${calls} × ${name}` : name, x0 + 4, y + 1, x1 - x0 - 7);
-  }
+  return [...single.values(), ...merged(many)];
 }
 
 function paintTask(p: Picture, row: Row, y: number): void {
@@ -214,68 +207,6 @@ function paintMarkers(p: Picture): void {
   }
 }
 
-/** The visible messages as lines, and the number of messages that are not drawn. */
-export function messageLines(p: Picture): { lines: Drawn[]; hidden: number } {
-  const lines: Drawn[] = [];
-  const seen = new Set<string>();
-  let hidden = 0;
-  for (const piece of p.messages?.pieces ?? []) {
-    const c = piece.value;
-    hidden += c.meta.hidden;
-    const [from, to, sent, received] = [c.get("from"), c.get("to"), c.get("sent"), c.get("received")];
-    const [bytes, tag] = [c.get("bytes"), c.get("tag")];
-    for (let i = 0; i < from.length; i++) {
-      if (received[i]! < p.scale.span.begin || sent[i]! > p.scale.span.end) continue; // keep messages without receive
-      const a = p.rowOf(from[i]!);
-      const b = p.rowOf(to[i]!);
-      if (a < 0 || b < 0 || (a === b && from[i] !== to[i])) continue;
-      const y0 = p.top + p.layout.tops[a]! - p.scroll + p.layout.row / 2;
-      const y1 = p.top + p.layout.tops[b]! - p.scroll + p.layout.row / 2;
-      if (Math.max(y0, y1) < p.top || Math.min(y0, y1) > p.height) continue;
-      const key = `${from[i]} ${to[i]} ${sent[i]} ${received[i]} ${tag[i]}`;
-      if (piece.level > 0 && seen.has(key)) continue; // the message is also in the previous tile
-      seen.add(key);
-      lines.push({
-        x0: p.left + p.scale.x(sent[i]!),
-        y0,
-        // a message without receive is a short line at the sender
-        x1: Number.isNaN(received[i]!) ? p.left + p.scale.x(sent[i]!) + 6 : p.left + p.scale.x(received[i]!),
-        y1: Number.isNaN(received[i]!) ? y0 : y1,
-        from: from[i]!,
-        to: to[i]!,
-        sent: sent[i]!,
-        received: received[i]!,
-        bytes: bytes[i]!,
-        tag: tag[i]!,
-      });
-    }
-  }
-  return lines.length > LINES ? { lines: lines.slice(0, LINES), hidden: hidden + lines.length - LINES } : { lines, hidden };
-}
-
-function paintMessages(p: Picture, lines: readonly Drawn[]): void {
-  const { pen } = p;
-  pen.strokeStyle = p.inks.ink;
-  pen.fillStyle = p.inks.ink;
-  pen.globalAlpha = Math.min(Math.max(120 / Math.max(lines.length, 1), 0.18), 0.6);
-  pen.lineWidth = 1;
-  pen.beginPath();
-  for (const line of lines) {
-    pen.moveTo(line.x0, line.y0);
-    pen.lineTo(line.x1, line.y1);
-  }
-  pen.stroke();
-  if (lines.length <= ARROWS)
-    for (const { x0, y0, x1, y1 } of lines) {
-      const angle = Math.atan2(y1 - y0, x1 - x0);
-      pen.beginPath();
-      pen.moveTo(x1, y1);
-      for (const side of [-0.35, 0.35]) pen.lineTo(x1 - 7 * Math.cos(angle + side), y1 - 7 * Math.sin(angle + side));
-      pen.fill();
-    }
-  pen.globalAlpha = 1;
-}
-
 /** Fades everything outside of the selected range except names. */
 function veil(p: Picture): void {
   if (!p.range) return;
@@ -299,26 +230,26 @@ function paintEnds(p: Picture): void {
     p.pen.fillRect(Math.round(p.left + p.scale.x(time)) + by, p.top, 1, p.height - p.top);
 }
 
-/** Draws all rows. Returns the messages as messageLines(). */
-export function paintRows(p: Picture): { lines: Drawn[]; hidden: number } {
+/** Draws all rows. bundles: the messages, if they are known from the previous picture; strong: lines to emphasize. Returns the messages
+ * and the labels. */
+export function paintRows(p: Picture, bundles: Bundles | undefined, strong: readonly Bundle[]): { messages: Bundles; labels: Label[] } {
   const { pen, raster, inks } = p;
   const lines = linesOf(p);
   const ratio = window.devicePixelRatio || 1;
   const several = (line: Line): number => (line.lane < 0 && p.bands ? p.bands.lines : 1);
   raster.begin(Math.round((p.width - p.left) * ratio), lines.reduce((sum, line) => sum + several(line), 0), inks.paperPixel);
-  const names: Label[] = [];
-  const boxes = new Map<string, Label>();
+  let labels: Label[] = [];
   let next = 0;
   for (const line of lines) {
     const at = next * raster.width;
-    if (line.lane >= 0) fillLane(p, line, at, boxes);
+    if (line.lane >= 0) labels.push(...fillLane(p, line, at));
     else if (p.bands) p.bands.fill(p, line.row.location, at);
-    else fillOverview(p, line, at, names);
+    else labels.push(...fillOverview(p, line, at));
     if (line.lane >= 0 || !p.bands) fadeWaiting(p, line.row.location, at);
     next += several(line);
   }
   raster.end();
-  const messages = messageLines(p);
+  const messages = bundles ?? bundlesOf(p);
   inRows(p, () => {
     next = 0;
     for (const line of lines) {
@@ -334,11 +265,11 @@ export function paintRows(p: Picture): { lines: Drawn[]; hidden: number } {
       pen.fillRect(p.left, p.top + p.layout.tops[i + 1]! - p.scroll - 0.5, p.width - p.left, 0.5);
     }
     veil(p);
-    paintLabels(p, names);
-    paintLabels(p, boxes.values());
-    paintMessages(p, messages.lines);
+    paintMessages(p, messages.lines, strong);
+    paintCritical(p);
+    labels = paintLabels(p, labels);
     paintMarkers(p);
     paintEnds(p);
   });
-  return messages;
+  return { messages, labels };
 }

@@ -8,7 +8,10 @@ import type { Ruler, Scale, Span } from "../data/timescale";
 import type { Inks } from "../draw/ink";
 import type { Palette, Raster } from "../draw/raster";
 import type { Asked } from "./cache";
-import type { Marker, Overview, Small, Stack, Steps } from "./data";
+import type { Frame, Marker, Overview, Small, Stack, Steps } from "./data";
+
+/** A part of the critical path: location, begin, end. */
+export type Part = readonly [number, number, number];
 
 /** All data of a picture. y is relative to the top of the canvas. */
 export interface Picture {
@@ -33,32 +36,70 @@ export interface Picture {
   overviews: ReadonlyMap<string, Asked<Overview>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
-  messages: Asked<Columns<"messages">> | undefined;
+  messages?: Asked<Columns<"messages">> | undefined;
   markers: readonly Marker[];
+  critical: readonly Part[] | undefined; // the critical path, if it is shown
   range: Span | undefined;
   rowOf: (location: number) => number; // -1: none
   dimmed: (region: number) => boolean;
   blockOf: (location: number) => string;
 }
 
-/** A message as a line from (x0, y0) to (x1, y1). */
-export interface Drawn {
-  x0: number;
-  y0: number;
-  x1: number;
-  y1: number;
-  from: number;
+/** The messages of a tile, by the time of sending. */
+export interface MessageTable {
+  from: Uint32Array;
+  to: Uint32Array;
+  sent: Float64Array;
+  received: Float64Array;
+  bytes: Float64Array;
+  tag: Int32Array;
+}
+
+export interface Message {
+  from: number; // location
   to: number;
   sent: number;
-  received: number;
+  received: number; // NaN: no receive was found
   bytes: number;
   tag: number;
 }
 
-/** The details of a point, shown below a timeline. */
+/** Messages with nearly the same ends, drawn as one line from (x0, y0) to (x1, y1). */
+export interface Bundle {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+  from: number; // row
+  to: number;
+  count: number; // messages
+  bytes: number; // of all
+  sent: number; // the first one
+  received: number; // the last one; NaN: no receive was found
+  table: MessageTable | undefined; // where one of them is
+  index: number;
+}
+
+export interface Bundles {
+  lines: Bundle[];
+  hidden: number; // messages without line
+}
+
+/** The other end of a message, to go there. */
+export interface Leap {
+  text: string;
+  title: string; // of its button
+  message: Message;
+  location: number;
+  time: number;
+}
+
+/** The details of an element: in a tooltip at the pointer, and below the timeline of the pinned element. */
 export interface Shown {
   title: string;
   pairs: [string, string][];
+  region?: number | undefined;
+  stack?: Frame[] | undefined; // outermost first, the element last
 }
 
 /** Bands that replace the overviews of functions in the rows of a timeline. */

@@ -6,6 +6,11 @@ import { BLOCK } from "../data/rows";
 import type { Selection } from "../state/store";
 import { TILE } from "./cache";
 import { MINI, RULER } from "./head";
+import { textOf } from "./labels";
+import { messagesOf } from "./messages";
+import type { Shown } from "./picture";
+import { criticalLine } from "./critical";
+import { pinnedAt, tipAt } from "./under";
 
 const MAX_CALLS = 5000; // maximum of reported calls
 
@@ -80,6 +85,15 @@ function smallest({ control }: Sight): number[] {
   return Array.from({ length: small?.rows ?? 0 }, (_, row) => small!.share.subarray(row * TILE, (row + 1) * TILE).reduce((sum, share) => sum + share, 0) / 255 / TILE);
 }
 
+function shownNames({ regions }: Sight, shown: Shown | undefined): unknown {
+  return shown ? { title: shown.title, pairs: Object.fromEntries(shown.pairs), stack: shown.stack?.map(({ region }) => regions.names[region]) ?? null } : null;
+}
+
+function pinnedOf(sight: Sight): unknown {
+  const pinned = pinnedAt(sight);
+  return pinned ? { ...(shownNames(sight, pinned.shown) as object), leap: pinned.leap ? { title: pinned.leap.title, location: pinned.leap.location, time: pinned.leap.time } : null } : null;
+}
+
 export function reportOf(sight: Sight, selection: Selection, waiting: boolean): unknown {
   const { control, last } = sight;
   const { layout } = control;
@@ -102,13 +116,19 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     left: control.left,
     ruler: MINI + RULER / 2, // y of the overview's middle
     top: control.top,
+    high: layout.row, // height of a row's first line
     width: control.width,
     scroll: control.scroll,
     blocks: blocks(sight),
     dominance: dominance(sight),
     waiting: waitingOf(sight),
-    messages: last.lines.map(({ from, to, sent, received, bytes, tag }) => ({ from, to, sent, received, bytes, tag })),
-    hiddenMessages: last.hidden,
+    messages: last.picture ? messagesOf(last.picture).slice(0, MAX_CALLS) : [],
+    hiddenMessages: last.messages.hidden,
+    lines: last.messages.lines.map(({ x0, y0, x1, y1, from, to, count, bytes }) => ({ x0, y0, x1, y1, from, to, count, bytes })),
+    labels: last.picture ? last.labels.map((label) => ({ x0: label.x0, x1: label.x1, y: label.y, text: textOf(last.picture!, label) })) : [],
+    tip: shownNames(sight, tipAt(sight)),
+    pinned: pinnedOf(sight),
+    critical: last.picture?.critical ? criticalLine(last.picture, last.picture.critical) : null,
     markers: control.data.markers,
     counters: seriesOf(sight, "counter"),
     metrics: seriesOf(sight, "metric"),

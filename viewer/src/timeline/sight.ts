@@ -3,7 +3,8 @@
 import type { Facts, Regions } from "../data/facts";
 import type { Raster } from "../draw/raster";
 import type { Control } from "./control";
-import type { Bands, Drawn, Picture } from "./picture";
+import type { Label } from "./labels";
+import type { Bands, Bundles, Picture } from "./picture";
 
 export interface Sight {
   facts: Facts;
@@ -11,7 +12,8 @@ export interface Sight {
   control: Control;
   bands: Bands | undefined;
   raster: Raster;
-  last: { lines: Drawn[]; hidden: number; picture: Picture | undefined };
+  last: { messages: Bundles; labels: Label[]; picture: Picture | undefined };
+  pinned: string; // the pinned element as it is shown below the picture, to notice changes
   stale: boolean; // data have arrived since the last picture
 }
 
@@ -20,4 +22,3 @@ export function isComplete({ control, bands }: Sight): boolean {
   const { overviews, stacks, steps } = control.answers;
   return !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
 }
-

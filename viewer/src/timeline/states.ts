@@ -85,8 +85,6 @@ interface Cell {
   end: number;
 }
 
-const FRAMES = 12; // maximum of named frames of a stack
-
 export class StateBands implements Bands {
   readonly lines = 16;
   private readonly cache: TimelineCache<States>;
@@ -184,17 +182,18 @@ export class StateBands implements Bands {
     const at: [string, string] = ["at", momentText(moment, pixel)];
     if (!cell || cell.shares.every((share) => share === 0)) return { title: "no sample here", pairs: [on, at] };
     const most = cell.shares.indexOf(Math.max(...cell.shares));
-    const names = (this.path(location, moment) ?? []).map((region) => this.regions.names[region] ?? "");
-    const stack = names.length > FRAMES ? [`${count(names.length - FRAMES)} callers`, ...names.slice(-FRAMES)] : names;
+    const path = this.path(location, moment) ?? [];
+    const region = path[path.length - 1];
     return {
-      title: `${STATES[most]!.title}${names.length ? `: ${names[names.length - 1]}` : ""}`,
+      title: `${STATES[most]!.title}${region === undefined ? "" : `: ${this.regions.names[region] ?? ""}`}`,
       pairs: [
         on,
         at,
         [`of ${time(cell.end - cell.begin)}`, STATES.flatMap(({ title }, state) => (cell.shares[state]! > 0 ? [`${percent(cell.shares[state]!)} ${title}`] : [])).join(", ")],
         ["samples that began", count(cell.samples)],
-        ["stack", stack.join(" → ") || "no function that is known"],
       ],
+      region,
+      stack: path.map((frame, i) => ({ region: frame, calls: 1, path: path.slice(0, i + 1) })),
     };
   }
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The description of the element at the pointer or the focus of a timeline.
-import type { Drawn, Shown } from "./picture";
+// The descriptions of the element at the pointer, and of the pinned one.
+import type { Bundle, Leap, Shown } from "./picture";
 import type { Sight } from "./sight";
 import { CHART } from "./charts";
 import type { Control, Focus } from "./control";
-import { describe, ofCounter, ofMessage } from "./details";
+import { describe, leapOf, ofBundle, ofCounter } from "./describe";
 import { MINI, RULER } from "./head";
+import { bundleAt, bundleTitle } from "./messages";
 import { length } from "../data/timescale";
 
-/** The nearest message line within a few pixels. */
-function messageAt(lines: readonly Drawn[], x: number, y: number): Drawn | undefined {
-  let best: Drawn | undefined;
-  let least = 4;
-  for (const line of lines) {
-    const [dx, dy] = [line.x1 - line.x0, line.y1 - line.y0];
-    const along = Math.min(Math.max(((x - line.x0) * dx + (y - line.y0) * dy) / Math.max(dx * dx + dy * dy, 1e-9), 0), 1);
-    const away = Math.hypot(x - line.x0 - along * dx, y - line.y0 - along * dy);
-    if (away < least) [best, least] = [line, away];
-  }
-  return best;
+export const CALLERS = 8; // maximum of callers that are named
+
+export interface Pinned {
+  shown: Shown;
+  leap: Leap | undefined;
 }
 
 /** The description; for the first line of a row the contents of its band, if there is one. */
@@ -28,23 +23,52 @@ function wordsAt({ control, facts, regions, bands }: Sight, at: Focus): Shown | 
   return describe(control, facts, regions, at);
 }
 
-export function shownAt(sight: Sight): { shown: Shown | undefined; spoken: string } {
-  const { control, facts } = sight;
-  const { focus, hover } = control;
-  const words = focus && wordsAt(sight, focus);
-  const row = focus && control.layout.rows[focus.row];
-  const spoken = row ? `${row.label}: ${words ? `${words.title}, ${words.pairs.map((pair) => pair.join(" ")).join(", ")}` : "nothing"}` : "";
-  if (hover?.zone === "rows") {
-    const block = control.block(hover);
-    const message = block ? undefined : messageAt(sight.last.lines, hover.x, hover.y);
-    const found = message ? ofMessage(control, facts, message) : wordsAt(sight, hover);
-    if (found) return { shown: found, spoken };
-  }
-  if (hover?.zone === "charts") {
+/** The element with the focus of the keyboard, or that was clicked. */
+export function pinnedAt(sight: Sight): Pinned | undefined {
+  const { control, facts, regions } = sight;
+  const shown = control.focus && wordsAt(sight, control.focus);
+  return shown && { shown, leap: leapOf(control, facts, regions, control.focus!) };
+}
+
+/** The line of messages at the pointer. */
+export function lineAt({ control: { hover, drag }, last }: Sight): Bundle | undefined {
+  return hover?.zone === "rows" && !drag ? bundleAt(last.messages.lines, hover.x, hover.y) : undefined;
+}
+
+/** The tooltip: of the bar at the pointer, to which a line of messages adds its title, or else of the line. */
+export function tipAt(sight: Sight): Shown | undefined {
+  const { control, facts, last } = sight;
+  const { hover, drag } = control;
+  if (!hover || drag) return undefined;
+  if (hover.zone === "charts") {
     const series = control.series[Math.floor((hover.y - MINI - RULER) / CHART)];
-    if (series) return { shown: ofCounter(control, facts, series, hover.time), spoken };
+    return series && ofCounter(control, facts, series, hover.time);
   }
-  return { shown: words, spoken };
+  if (hover.zone !== "rows") return undefined;
+  const line = last.picture && lineAt(sight);
+  const bar = wordsAt(sight, hover);
+  const nothing = !bar || (bar.region === undefined && control.layout.rows[hover.row]?.kind === "thread" && !sight.bands && !bar.title.startsWith("marker"));
+  if (!line) return nothing ? undefined : bar;
+  if (nothing) return ofBundle(control, last.picture!, line);
+  return { ...bar, pairs: [...bar.pairs, ["messages", bundleTitle(last.picture!, line)]] };
+}
+
+/** The names of the callers, innermost first. */
+export function callersOf({ regions }: Pick<Sight, "regions">, shown: Shown): string[] {
+  const all = (shown.stack ?? []).slice(0, -1).reverse();
+  const names = all.slice(0, CALLERS).map(({ region, calls }) => (calls > 1 ? `${calls} × ` : "") + (regions.names[region] ?? ""));
+  return all.length > CALLERS ? [...names, `${all.length - CALLERS} more`] : names;
+}
+
+/** What a screen reader says of the pinned element. */
+export function spokenOf(sight: Sight, pinned: Pinned | undefined): string {
+  const { focus, layout } = sight.control;
+  const row = focus && layout.rows[focus.row];
+  if (!row) return "";
+  if (!pinned) return `${row.label}: nothing`;
+  const { shown, leap } = pinned;
+  const callers = callersOf(sight, shown);
+  return `${row.label}: ${[shown.title, ...shown.pairs.map((pair) => pair.join(" ")), ...(callers.length ? [`called by ${callers.join(", ")}`] : []), ...(leap ? [leap.text] : [])].join(", ")}`;
 }
 
 /** The whole name of the row at the pointer, as the column of names is narrow. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timeline. It draws known data at once after input, and gets finer when answers arrive.
-import type { MakeBands, Picture } from "./picture";
+import type { Bundle, MakeBands, Part, Picture } from "./picture";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { OneRun } from "../parts/against";
 import type { Colour } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
+import type { Critical } from "../data/contract";
 import type { Facts, Regions } from "../data/facts";
 import type { Source } from "../data/source";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
@@ -19,12 +20,13 @@ import { Control, type Focus, press } from "./control";
 import { metricSeries, paintCharts, seriesOf } from "./charts";
 import { TimelineData } from "./data";
 import "./timeline.css";
-import { Details } from "./details";
+import { Details, Tip } from "./details";
 import { type Inks, inksOf } from "../draw/ink";
 import { paintRows } from "./draw";
 import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./head";
+import { lineOf, samePlaces } from "./messages";
 import { reportOf } from "./report";
-import { gutterTitle, shownAt } from "./under";
+import { gutterTitle, lineAt, pinnedAt, spokenOf, tipAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
 import { useRegionColours } from "../state/colours";
@@ -56,6 +58,7 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
   }, [regions, own, found, region, module, dark, theme]);
 }
 
+const asParts = (columns: Columns<"critical">): Critical["pieces"] => columns.meta.pieces;
 const asTasks = (columns: Columns<"tasks">): Task[] => columns.meta.tasks;
 
 function rangeOf({ begin, end }: Selection, whole: Span): Span | undefined {
@@ -84,9 +87,12 @@ function ask({ control, facts, bands }: Sight): void {
   const overviews = data.overviews.want(bands ? [] : blocksOf(locations).map(String), span, wide);
   const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
   const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
-  const open = rows.filter((row) => control.opened.has(row.key)).map((row) => String(row.location));
+  const focused = control.focus && layout.rows[control.focus.row];
+  // the stack of the pinned element is shown below the picture
+  const open = rows.filter((row) => control.opened.has(row.key) || (row === focused && !bands)).map((row) => String(row.location));
   if (control.single === undefined) askSeries(control, facts);
-  control.answered({ overviews, steps, stacks: data.stacks.want(open, span, wide) });
+  const messages = facts.has.messages ? data.messages.want(["m"], span, control.width - control.left).get("m") : undefined;
+  control.answered({ overviews, steps, stacks: data.stacks.want(open, span, wide), messages });
   control.setScroll(control.scroll);
 }
 
@@ -100,17 +106,25 @@ function boxOf(p: Picture, control: Control, at: Focus): { x: number; y: number;
     const x1 = Math.min(p.left + p.scale.x(block.end), p.width + 4);
     return { x: x0, y: y + p.layout.row + at.lane * LANE + 0.5, width: x1 - x0 - 1, height: LANE - 1 };
   }
-  return undefined;
+  const bar = p.bands ? undefined : control.bar(at);
+  if (!bar) return undefined;
+  const [x0, x1] = [Math.max(p.left + p.scale.x(bar.begin), p.left - 4), Math.min(p.left + p.scale.x(bar.end), p.width + 4)];
+  return { x: x0, y: y + 1, width: x1 - x0, height: p.layout.row - 3 };
 }
 
-function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: Selection, pen: CanvasRenderingContext2D, width: number, height: number): void {
+/** The lines of messages to emphasize: at the pointer, and of the pinned element. */
+function strongLines(sight: Sight, p: Picture): Bundle[] {
+  const pinned = pinnedAt(sight)?.leap;
+  return [lineAt(sight), pinned && lineOf(p, pinned.message)].filter((line) => line !== undefined);
+}
+
+function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: Selection, critical: readonly Part[] | undefined, pen: CanvasRenderingContext2D, width: number, height: number): void {
   sight.stale = false;
   const { control, facts, regions, raster } = sight;
   control.setScroll(control.scroll);
   ask(sight);
   const { drag } = control;
   const chosen = drag?.kind === "range" ? { begin: Math.min(drag.from, drag.to), end: Math.max(drag.from, drag.to) } : rangeOf(selection, control.data.whole);
-  const messages = facts.has.messages ? control.data.messages.want(["m"], control.span, width - control.left).get("m") : undefined;
   const p: Picture = {
     pen,
     facts,
@@ -130,15 +144,16 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
     small: control.data.small,
     bands: sight.bands,
     ...control.answers,
-    messages,
     markers: control.data.markers,
+    critical,
     range: chosen,
     rowOf: (location) => control.rowOf(location),
     blockOf: (location) => String(Math.floor(location / BLOCK)),
   };
   pen.fillStyle = colours.inks.paper;
   pen.fillRect(0, 0, width, height);
-  sight.last = { ...paintRows(p), picture: p };
+  const known = sight.last.picture && samePlaces(sight.last.picture, p) ? sight.last.messages : undefined;
+  sight.last = { ...paintRows(p, known, strongLines(sight, p)), picture: p };
   paintGrid(p);
   const focus = control.focus && boxOf(p, control, control.focus);
   if (focus) paintFrame(p, focus, true);
@@ -220,9 +235,9 @@ function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
       return true;
     case "Escape": {
       const { begin, end, region } = store.selection;
-      if (begin !== undefined || end !== undefined) store.select({ begin: undefined, end: undefined });
+      if (control.focus) control.focus = undefined;
+      else if (begin !== undefined || end !== undefined) store.select({ begin: undefined, end: undefined });
       else if (region !== undefined) store.select({ region: undefined, path: undefined });
-      else control.focus = undefined;
       return true;
     }
     default:
@@ -232,11 +247,12 @@ function key(store: Store, sight: Sight, event: KeyboardEvent): boolean {
 
 function Status({ sight }: { sight: Sight }) {
   const { control, last, bands } = sight;
-  const hidden = last.hidden > 0 ? `${count(last.hidden)} more messages than lines: zoom in · ` : "";
+  const { hidden } = last.messages;
+  const more = hidden > 0 ? `${count(hidden)} more messages than lines: zoom in · ` : "";
   const { problem, withoutMessages } = control.data;
   return (
     <>
-      {hidden}
+      {more}
       {withoutMessages ? `messages are not shown: ${withoutMessages} · ` : ""}
       {problem || bands?.problem ? `not all detail can be shown: ${problem || bands?.problem} · ` : control.data.busy || bands?.busy ? "reading… · " : ""}
       {time(length(control.span))} in view
@@ -245,7 +261,7 @@ function Status({ sight }: { sight: Sight }) {
 }
 
 const HINT =
-  "Pale: the thread waited. Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
+  "Pale: the thread waited. Click a bar to pin its details here. Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
 
 interface Props {
   facts: Facts;
@@ -268,6 +284,8 @@ function onceAFrame(act: () => void): () => void {
   };
 }
 
+const NOTHING: Sight["last"] = { messages: { lines: [], hidden: 0 }, labels: [], picture: undefined };
+
 /** The current state of the timeline. Of a later version of the run it is shown when all data of its picture have arrived. */
 function useSight({ facts, regions, single, bands }: Props, source: Source, redraw: () => void): Sight {
   const store = useStore();
@@ -281,7 +299,7 @@ function useSight({ facts, regions, single, bands }: Props, source: Source, redr
     const data = new TimelineData(source, facts, landed);
     const first = rangeOf(store.selection, data.whole);
     const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
-    const sight: Sight = { facts, regions, control, bands: bands?.(source, facts, regions, data.whole, landed), raster: new Raster(), last: { lines: [], hidden: 0, picture: undefined }, stale: true };
+    const sight: Sight = { facts, regions, control, bands: bands?.(source, facts, regions, data.whole, landed), raster: new Raster(), last: NOTHING, pinned: "", stale: true };
     return sight;
   }, [facts, regions, single, bands, store]);
   shown.current ??= made;
@@ -311,21 +329,28 @@ function Sheet(props: Props) {
   const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
   const sight = useSight(props, store.source, () => redraw());
   const { control, facts, regions } = sight;
+  const sheet = useRef<HTMLDivElement>(null);
   const wanted = facts.has.tasks && facts.has.trace && props.single === undefined;
   const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
   const tasks = answer.data;
   if (tasks) control.tasks = tasks;
   const colours = useColours(regions, selection);
+  const [path, showPath] = useState(false);
+  const critical = useAnswer(path ? "critical" : undefined, {}, asParts).data;
   const draw = useMemo(
     () => (pen: CanvasRenderingContext2D, width: number, height: number) => {
-      const before = sight.last.hidden;
-      paint(sight, colours, selection, pen, width, height);
-      if (sight.last.hidden !== before) redraw(); // the text above the picture has the number of messages
+      const { hidden } = sight.last.messages;
+      paint(sight, colours, selection, path ? critical : undefined, pen, width, height);
+      // texts outside of the picture have the number of messages, and the pinned element
+      if (sight.last.messages.hidden !== hidden || spokenOf(sight, pinnedAt(sight)) !== sight.pinned) redraw();
     },
-    [sight, colours, selection, version, tasks],
+    [sight, colours, selection, version, tasks, path, critical],
   );
-  useReport(() => reportOf(sight, selection, wanted && answer.loading));
-  const { shown, spoken } = shownAt(sight);
+  useReport(() => reportOf(sight, selection, (wanted && answer.loading) || (path && !critical)));
+  control.follow();
+  const pinned = pinnedAt(sight);
+  const tip = tipAt(sight);
+  const spoken = (sight.pinned = spokenOf(sight, pinned));
   return (
     <div class="timeline">
       <Toolbar status={<Status sight={sight} />}>
@@ -348,11 +373,16 @@ function Sheet(props: Props) {
             {text}
           </button>
         ))}
+        {facts.has.waits && props.single === undefined && !props.bands && (
+          <button class="quiet" aria-pressed={path} title="Show on which rank the length of the run depends at each time" onClick={() => showPath(!path)}>
+            Critical path
+          </button>
+        )}
         {props.children}
       </Toolbar>
       <OneRun />
       {!props.bands && <Legend />}
-      <div class="sheet">
+      <div class="sheet" ref={sheet}>
         <Canvas
           label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
           spoken={spoken}
@@ -364,7 +394,7 @@ function Sheet(props: Props) {
             redraw();
           }}
           onPoint={(point) => {
-            control.hover = control.hit(point.x, point.y);
+            control.hover = { ...control.hit(point.x, point.y), clientX: point.clientX, clientY: point.clientY };
             redraw();
           }}
           onLeave={() => {
@@ -406,7 +436,22 @@ function Sheet(props: Props) {
           }}
         />
       </div>
-      <Details shown={shown} regions={regions} hint={HINT} />
+      {tip && <Tip sight={sight} at={control.hover!} shown={tip} />}
+      <Details
+        pinned={pinned}
+        regions={regions}
+        hint={HINT}
+        onUnpin={() => {
+          control.focus = undefined;
+          sheet.current?.querySelector("canvas")?.focus();
+          redraw();
+        }}
+        onLeap={({ location, time: at }) => {
+          control.goTo(location, at);
+          if (control.focus) choose(store, sight, control.focus);
+          redraw();
+        }}
+      />
     </div>
   );
 }
