@@ -63,6 +63,20 @@ const SPARE = 6; // rows that are drawn above and below the visible ones, for sc
 /** A track of at least `least` pixels that fits the longest number of its column. */
 export const room = (least: number, longest: string): string => `${Math.max(least, 8.5 * longest.length + 16)}px`;
 
+const NARROW = 480; // px; narrower tables have the numbers beside the names
+const MIN_NAME = 110; // px
+
+/** The columns of a narrow table: the name, as wide as the first number leaves, then numbers, then texts. sorted: the first number. */
+export function narrowed(columns: readonly Column[], sorted: string | undefined, width: number): readonly Column[] {
+  const [name, ...rest] = columns;
+  if (!name?.left || width > NARROW) return columns;
+  const place = (column: Column): number => (column.id === sorted ? 0 : column.left ? 2 : 1);
+  const order = rest.map((column, i) => [place(column), i] as const).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const others = order.map(([, i]) => rest[i]!);
+  const room = width - (Number.parseFloat(others[0]?.width ?? "0") || MIN_NAME);
+  return [{ ...name, width: `${Math.max(MIN_NAME, room)}px` }, ...others];
+}
+
 function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | "onSort">) {
   return (
     <div class="row head" role="row" aria-rowindex={1}>
@@ -111,8 +125,9 @@ function indexOf(order: ArrayLike<number>, row: number | undefined): number {
 }
 
 export function VirtualTable(props: Props) {
-  const { order, columns, selected } = props;
-  const [box, { height }] = useSize<HTMLDivElement>();
+  const { order, selected } = props;
+  const [box, { width, height }] = useSize<HTMLDivElement>();
+  const columns = narrowed(props.columns, props.sorting?.id, width || Infinity);
   const [top, setTop] = useState(0);
   const [cursor, showCursor] = useState(0);
   const latest = useRef(props);

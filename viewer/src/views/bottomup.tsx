@@ -134,7 +134,7 @@ function BottomUpView() {
     <>
       <Toolbar status={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
         <Shows />
-        <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
+        <span class="soft hint">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>
           Close all
         </button>

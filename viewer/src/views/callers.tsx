@@ -219,7 +219,7 @@ function Callers() {
   const { weight } = tree.data;
   return (
     <>
-      <Toolbar status="Enter or a double click selects a function; arrows move the focus">
+      <Toolbar hint="Enter or a double click selects a function; arrows move the focus">
         <Shows />
         <b>{nameOf(regions, found.region)}</b>
         <span>

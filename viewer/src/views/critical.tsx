@@ -58,7 +58,7 @@ function Functions({ critical, before, regions }: { critical: Critical; before: 
         cell: (r) => percent(r.time / critical.length),
         bar: (r) => r.time / critical.length,
       },
-      ...(before ? changeColumns(rows, (r) => ({ now: r.time, before: before.regions.get(r.name) ?? 0 })) : []),
+      ...(before ? changeColumns((r: CriticalRegion) => ({ now: r.time, before: before.regions.get(r.name) ?? 0 })) : []),
       {
         id: "least",
         title: "Saves at least",
@@ -100,7 +100,7 @@ function Places({ critical, before, facts }: { critical: Critical; before: Befor
         cell: (r) => percent(r.spent / critical.length),
         bar: (r) => r.spent / critical.length,
       },
-      ...(before ? changeColumns(rows, (r) => ({ now: r.spent, before: before.locations.get(r.at) ?? 0 })) : []),
+      ...(before ? changeColumns((r: (typeof rows)[0]) => ({ now: r.spent, before: before.locations.get(r.at) ?? 0 })) : []),
     ],
     [critical, before, facts],
   );
@@ -161,7 +161,7 @@ export function CriticalView() {
   if (!critical || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the critical path" />;
   return (
     <>
-      <Toolbar status="Enter or a double click on a piece selects its time">
+      <Toolbar hint="Enter or a double click on a piece selects its time">
         <b>{words(critical, before, facts)}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />
