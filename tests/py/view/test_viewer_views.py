@@ -367,3 +367,10 @@ def test_critical_path_is_the_models(heat):
     assert all(close(a, b) for a, b in zip(view["locations"], found["locations"]))
     shown = [(name, pytest.approx(time)) for name, time in view["regions"]]
     assert [(row["name"], row["time"]) for row in found["regions"] if row["time"] > 0] == shown
+    # the keys lead along the picture: its first piece, then the function with the largest share
+    viewer.focus("canvas")
+    viewer.key("ArrowDown", "Enter")
+    assert viewer.selection()["location"] == found["pieces"][0][0]
+    viewer.key("ArrowUp", "Enter")
+    longest = max(found["regions"], key=lambda row: row["time"])
+    assert viewer.selection()["region"] == viewer.index_of(longest["name"])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The critical path: the functions that the run's duration consists of, and what would make it shorter.
 import { useMemo } from "preact/hooks";
+import { CriticalPicture } from "../charts/criticalpicture";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
 import type { Columns } from "../data/columns";
@@ -166,6 +167,7 @@ export function CriticalView() {
       </Toolbar>
       <Uncompared problem={base.problem} />
       <WholeRun what="Functions, ranks and threads on the path" ranks />
+      <CriticalPicture critical={critical} facts={facts} regions={regions.data} />
       <div class="halves">
         <div class="pane wide">
           <Functions critical={critical} before={before} regions={regions.data} />

@@ -56,6 +56,11 @@ const critical: View = {
   title: "Critical path",
   available: (facts) => facts.has.waits || "The critical path is found in the trace of a program that uses MPI: spartito run --trace.",
   component: later("critical"),
+  keys: [
+    ["← →", "along the path, or its functions"],
+    ["↑ ↓", "to the functions, to the path"],
+    ["Enter", "selects the function or the thread"],
+  ],
 };
 
 const tasks: View = {
