@@ -4,7 +4,7 @@ import { chipsOf, crumbs } from "../src/page/chips";
 import { INK, contrast, ofChange, ofHeat, ofModule } from "../src/draw/colour";
 import { query } from "../src/data/source";
 import { type Selection, chosen, range } from "../src/state/store";
-import { amount, bytes, inUnit, percent, shorten, time, timeUnit } from "../src/data/units";
+import { amount, bytes, inUnit, label, percent, shorten, time, timeUnit } from "../src/data/units";
 import { read, readPath, write, writePath } from "../src/data/url";
 
 describe("the URL", () => {
@@ -104,5 +104,13 @@ describe("colours", () => {
     expect(ofModule("json.decoder", false)).toEqual(ofModule("json.decoder", false));
     expect(ofModule("json", true)).not.toEqual(ofModule("numpy", true));
     expect(new Set(modules.map((module) => String(ofModule(module, false)))).size).toBeGreaterThan(20);
+  });
+});
+
+describe("the label of a box", () => {
+  it("loses the module first, then its middle, and is left out if nothing could be read", () => {
+    const letters = (text: string): number => text.length;
+    expect([30, 14, 11, 8, 4].map((width) => label("some.module:Class.method", width, letters))).toEqual(["some.module:Class.method", "Class.method", "Class…ethod", "Cla…thod", ""]);
+    expect(label("f", 1, letters)).toBe("f");
   });
 });
