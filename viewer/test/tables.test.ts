@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
 import { timesUnit } from "../src/parts/Rows";
-import { type Column, narrowed } from "../src/parts/VirtualTable";
+import { narrowed } from "../src/parts/narrow";
+import type { Column } from "../src/parts/VirtualTable";
 
 describe("a table of times", () => {
   it("has one unit for all its columns, whatever their sizes and signs", () => {
@@ -26,7 +27,11 @@ describe("a narrow table", () => {
     expect(found.map(({ width }) => width)).toEqual(["280px", "110px", "84px", "110px"]);
     expect(narrowed(columns, undefined, 390).map(({ id }) => id)).toEqual(["where", "calls", "time", "kind"]);
   });
-  it("is any table that is not wide, if it begins with a name", () => {
+  it("has the text of a line between its number and its share", () => {
+    const lines = [column("line", "64px"), column("hits", "84px"), column("share", "124px"), column("text", "minmax(320px, 1fr)", true)];
+    expect(narrowed(lines, undefined, 390).map(({ id, width }) => [id, width])).toEqual([["line", "48px"], ["text", "218px"], ["share", "124px"], ["hits", "84px"]]);
+  });
+  it("is not one that is wide, or that has no names", () => {
     expect(narrowed(columns, "time", 900)).toBe(columns);
     expect(narrowed(columns.slice(2), "time", 390).map(({ id }) => id)).toEqual(["calls", "time"]);
   });

@@ -180,6 +180,9 @@ def test_source_of_a_function_without_lines(viewer):
     assert view["function"] == "__main__:fib" and view["text"]
     assert "--lines" in viewer.page.evaluate("document.querySelector('.note').innerText")
     assert viewer.page.evaluate("document.querySelector('.source .row.own').innerText").split() == ["5", "def", "fib(n):"]
+    # tokens have colours
+    coloured = "[...document.querySelectorAll('.source .row.own .keyword')].map((token) => token.innerText)"
+    assert viewer.page.evaluate(coloured)[0] == "def"
 
 
 def test_source_opens_with_the_function_of_most_own_time(heat):
@@ -326,6 +329,31 @@ def test_every_view_in_both_themes_and_sizes_draws_something(viewer):
     assert viewer.page.exceptions() == []
 
 
+# of each table: whether it has a number beside each name, of which all can be seen
+BESIDE = """[...document.querySelectorAll('.table')].map((table) => {
+    const cells = [...table.querySelector('.row.head').children];
+    const name = cells.findIndex((cell) => cell.classList.contains('left'));
+    const [left, right] = [table.getBoundingClientRect().left, table.getBoundingClientRect().left + table.clientWidth];
+    const number = cells[name + 1], box = number.getBoundingClientRect();
+    return name >= 0 && !number.classList.contains('left') && box.left > left && box.right <= right + 1;
+})"""
+
+
+def assert_fits_a_phone(viewer, views):
+    viewer.size(390, 844)
+    for view in views:
+        viewer.open(f"view={view}")
+        found = viewer.page.evaluate(BESIDE)
+        assert found and all(found), view
+        # a line with title and run, a line with the search
+        assert viewer.page.evaluate("document.querySelector('header').getBoundingClientRect().height") < 75, view
+    viewer.size(1280, 800)
+
+
+def test_tables_of_a_phone_have_numbers_beside_names(viewer):
+    assert_fits_a_phone(viewer, ("table", "bottomup", "callers", "source", "tasks", "io", "own"))
+
+
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory):
     yield from ranks_of_heat(tmp_path_factory)
@@ -350,6 +378,7 @@ def test_waits_are_the_models(heat):
     for title, of in (("Of waiting", view["time"]), ("Of all", busy)):
         at = next(i for i, text in enumerate(head) if text.startswith(title))
         assert float(first[at].rstrip(" %")) == pytest.approx(100 * top["time"] / of, abs=0.06), title
+    assert_fits_a_phone(viewer, ["waits"])
     one = viewer.open("view=waits&process=2")
     assert one["rows"] == sum(row["process"] == 2 or row["on"] == 2 for row in found["rows"])
 

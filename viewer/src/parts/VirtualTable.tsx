@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table whose DOM contains only the visible rows, so 10^5 rows cost as much as 50.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSize } from "../state/hooks";
 import { Name } from "./Name";
+import { Narrow } from "./narrow";
 
 export interface Column {
   id: string;
@@ -63,20 +64,6 @@ const SPARE = 6; // rows that are drawn above and below the visible ones, for sc
 /** A track of at least `least` pixels that fits the longest number of its column. */
 export const room = (least: number, longest: string): string => `${Math.max(least, 8.5 * longest.length + 16)}px`;
 
-const NARROW = 480; // px; narrower tables have the numbers beside the names
-const MIN_NAME = 110; // px
-
-/** The columns of a narrow table: the name, as wide as the first number leaves, then numbers, then texts. sorted: the first number. */
-export function narrowed(columns: readonly Column[], sorted: string | undefined, width: number): readonly Column[] {
-  const [name, ...rest] = columns;
-  if (!name?.left || width > NARROW) return columns;
-  const place = (column: Column): number => (column.id === sorted ? 0 : column.left ? 2 : 1);
-  const order = rest.map((column, i) => [place(column), i] as const).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  const others = order.map(([, i]) => rest[i]!);
-  const room = width - (Number.parseFloat(others[0]?.width ?? "0") || MIN_NAME);
-  return [{ ...name, width: `${Math.max(MIN_NAME, room)}px` }, ...others];
-}
-
 function Head({ columns, sorting, onSort }: Pick<Props, "columns" | "sorting" | "onSort">) {
   return (
     <div class="row head" role="row" aria-rowindex={1}>
@@ -127,7 +114,7 @@ function indexOf(order: ArrayLike<number>, row: number | undefined): number {
 export function VirtualTable(props: Props) {
   const { order, selected } = props;
   const [box, { width, height }] = useSize<HTMLDivElement>();
-  const columns = narrowed(props.columns, props.sorting?.id, width || Infinity);
+  const columns = useContext(Narrow)(props.columns, props.sorting?.id, width);
   const [top, setTop] = useState(0);
   const [cursor, showCursor] = useState(0);
   const latest = useRef(props);

@@ -57,6 +57,7 @@ interface Lines {
   low: number;
   high: number;
   show: (value: number) => string;
+  bytes: boolean;
   /** The label of the axis at the left. */
   axis: string;
 }
@@ -69,7 +70,7 @@ function linesOf(subject: Subject, all: readonly Curve[], span: Span, together: 
   const [low, high] = extent(curves, span, rates);
   const show = (value: number): string => (metric ? (rates ? rateOf(metric, value) : amountOf(metric, value)) : amount(value, ""));
   const axis = !metric ? "value" : rates ? (metric.unit === "s" ? "seconds per second" : "per second") : metric.level ? "reached" : "since the thread began";
-  return { curves, rates, low, high: high > low ? high : low + 1, show, axis };
+  return { curves, rates, low, high: high > low ? high : low + 1, show, bytes: !rates && (metric?.unit === "bytes" || metric?.unit === "B"), axis };
 }
 
 const nameOf = (facts: Facts, location: number): string => (location === NONE ? "all together" : locationLabel(facts, location));
