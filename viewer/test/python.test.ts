@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { pythonTokens } from "../src/data/python";
+import { pythonTokens } from "../src/draw/python";
 import { type Colour, contrast } from "../src/draw/colour";
 
 const of = (...lines: (string | undefined)[]): string[][] => pythonTokens(lines).map((tokens) => tokens.filter(({ kind }) => kind !== "plain").map(({ kind, text }) => `${kind} ${text}`));

@@ -378,6 +378,9 @@ def test_waits_are_the_models(heat):
     for title, of in (("Of waiting", view["time"]), ("Of all", busy)):
         at = next(i for i, text in enumerate(head) if text.startswith(title))
         assert float(first[at].rstrip(" %")) == pytest.approx(100 * top["time"] / of, abs=0.06), title
+    # the upper tables are no higher than their rows
+    rows = 1 + max(sum(count > 0 for _, count, _ in view["metrics"]), len(view["who"]))
+    assert viewer.page.evaluate("document.querySelector('.upper').offsetHeight") <= rows * 22 + 17
     assert_fits_a_phone(viewer, ["waits"])
     one = viewer.open("view=waits&process=2")
     assert one["rows"] == sum(row["process"] == 2 or row["on"] == 2 for row in found["rows"])

@@ -2,7 +2,7 @@
 // The picture of the critical path: the shares of its functions in a bar, and below it a lane for each rank or thread, with its pieces over
 // time.
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { type Lane, type Lanes, type Piece, type Share, lanesOf, pieceAt, sharesOf } from "../data/critical";
+import { type Lane, type Lanes, type Piece, type Share, lanesOf, pieceAt, sharesOf } from "../draw/criticalplace";
 import type { Critical } from "../data/contract";
 import type { Facts, Regions } from "../data/facts";
 import { placeName, regionNamed } from "../data/stacks";

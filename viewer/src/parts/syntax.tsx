@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The colours of source text. The frame of a notebook does without, as its script would become too large.
 import { type ComponentChildren, createContext } from "preact";
-import { pythonTokens } from "../data/python";
+import { pythonTokens } from "../draw/python";
 
 type Texts = readonly (string | undefined)[];
 

@@ -22,7 +22,7 @@ const LETTER = 7; // px; mean width
 
 const lettersOf = (text: string): number => text.length * LETTER;
 
-/** Whether a node is far enough below the one before it for a label of its own. */
+/** Whether a node is far enough below the one before it for a label. */
 const named = (nodes: readonly Node[], i: number): boolean => {
   const middle = (of: Node): number => of.y + of.height / 2;
   return i === 0 || middle(nodes[i]!) - middle(nodes[i - 1]!) >= LINE;

@@ -163,7 +163,7 @@ function MpiWaits({ children }: { children?: ComponentChildren }) {
       </Toolbar>
       <Uncompared problem={base.problem} />
       <WholeRun what="Waits" />
-      <div class="halves upper">
+      <div class="halves upper fitted" style={{ "--rows": 1 + Math.max(waits.metrics.filter((m) => m.count > 0).length, waiters(rows).length) }}>
         <div class="pane">
           <Kinds waits={waits} before={before} waited={sum} busy={facts.locations.reduce((s, l) => s + l.busy, 0)} chosen={metric} choose={choose} />
         </div>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The critical path as a picture: lanes of the threads it runs in, its pieces over time, and the shares of its functions.
-import type { Critical, CriticalRegion } from "./contract";
+import type { Critical, CriticalRegion } from "../data/contract";
 
 export type Piece = Critical["pieces"][number];
 
 export interface Lane {
-  /** -1: all threads without a lane of their own. */
+  /** -1: all threads without a dedicated lane. */
   location: number;
   time: number; // s on the path
 }
