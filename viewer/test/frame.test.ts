@@ -129,6 +129,8 @@ describe("a table of times", () => {
     expect(timesUnit([[0.000003, 0.000002, 9e9]], columns).name).toBe("ns");
     expect(timesUnit([[0.1, -250, 0]], columns).name).toBe("s");
     expect(timesUnit([], columns).name).toBe("s");
+    // points in time have a unit, which leaves short durations readable
+    expect(timesUnit([[5000, 0.000002, 0]], [{ ...columns[0]!, unit: { size: 1, name: "s" } }, columns[1]!]).name).toBe("ns");
   });
 });
 

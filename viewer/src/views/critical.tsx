@@ -14,7 +14,7 @@ import { Named } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
-import { count, percent, time } from "../data/units";
+import { count, percent, time, timeUnit } from "../data/units";
 
 const SHARE = 0.1; // assumed saving of a function: fraction of its time
 const asCritical = (columns: Columns<"critical">): Critical => columns.meta;
@@ -122,8 +122,8 @@ function Pieces({ critical, facts }: { critical: Critical; facts: Facts }) {
   const { begin, end, location } = useSelection();
   const columns: RowColumn<Critical["pieces"][0]>[] = useMemo(
     () => [
-      { id: "from", title: "From", width: "92px", time: true, value: ([, from]) => from },
-      { id: "to", title: "To", width: "92px", time: true, value: ([, , to]) => to },
+      { id: "from", title: "From", width: "92px", time: true, unit: timeUnit(critical.length), value: ([, from]) => from },
+      { id: "to", title: "To", width: "92px", time: true, unit: timeUnit(critical.length), value: ([, , to]) => to },
       { id: "who", title: "In", width: "minmax(100px, 1fr)", value: ([at]) => placeName(facts, at) },
       { id: "long", title: "Lasts", width: "92px", time: true, value: ([, from, to]) => to - from, bar: ([, from, to]) => (to - from) / critical.length },
     ],

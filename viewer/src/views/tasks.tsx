@@ -13,7 +13,7 @@ import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
-import { count, time } from "../data/units";
+import { count, time, timeUnit } from "../data/units";
 
 const UNKNOWN = "(not known)";
 const asTasks = (columns: Columns<"tasks">): Tasks => columns.meta;
@@ -91,7 +91,7 @@ function List({ tasks, facts, all }: { tasks: readonly Task[]; facts: Facts; all
     () => [
       { id: "name", title: "Task", width: "minmax(120px, 1fr)", value: (t) => t.name || `task ${t.id}` },
       { id: "region", title: "Coroutine", width: "minmax(140px, 1fr)", value: (t) => t.region ?? UNKNOWN },
-      { id: "begin", title: "Begin", width: "90px", time: true, value: (t) => t.begin },
+      { id: "begin", title: "Begin", width: "90px", time: true, unit: timeUnit(facts.duration), value: (t) => t.begin },
       { id: "running", title: "Running", width: "116px", time: true, value: (t) => t.running, bar: (t) => t.running / most },
       { id: "waiting", title: "Waiting", width: "116px", time: true, value: (t) => t.waiting, bar: (t) => t.waiting / most },
       { id: "steps", title: "Steps", width: "70px", value: (t) => t.steps, cell: (t) => count(t.steps) },
