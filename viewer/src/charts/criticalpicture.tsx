@@ -91,7 +91,7 @@ function paintShares(pen: CanvasRenderingContext2D, s: Sight, p: Paint): void {
     if (width > 44) {
       pen.fillStyle = css(INK[p.dark ? "dark" : "light"]);
       const share = ` ${percent(end - begin)}`;
-      const room = width - 8 - measure(pen, share);
+      const room = region ? width - 8 - measure(pen, share) : 0;
       const name = shorten(region?.name ?? "others", room > 30 ? room : width - 8, (part) => measure(pen, part));
       pen.fillText(room > 30 ? name + share : name, x + 4, PAD + BAR / 2 + 1);
     }

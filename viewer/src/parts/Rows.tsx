@@ -37,7 +37,7 @@ interface Props<T> {
   rowClass?: (row: T) => string;
 }
 
-/** The unit of all columns of times that have none, so that they can be compared. */
+/** The unit of all columns of times without a given unit, so that they can be compared. */
 export function timesUnit<T>(rows: readonly T[], columns: readonly Pick<RowColumn<T>, "time" | "value" | "unit">[]): Unit {
   const times = columns.filter(({ time, unit }) => time && !unit);
   return columnUnit(rows.reduce((most, row) => times.reduce((found, one) => Math.max(found, Math.abs(Number(one.value(row)))), most), 0));
