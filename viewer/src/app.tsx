@@ -10,6 +10,8 @@ import { Search } from "./page/searchbox";
 import type { Facts } from "./data/facts";
 import { KnownFacts, Provide, useFirstFacts, useSelection, useStore } from "./state/hooks";
 import { Legend } from "./parts/legend";
+import { Narrow, narrowed } from "./parts/narrow";
+import { Syntax, colouredSource } from "./parts/syntax";
 import { KeyHelp } from "./page/keys";
 import { Waiting } from "./parts/Empty";
 import { Shown, ThemeSwitch, lead, useTheme } from "./page/shell";
@@ -25,7 +27,11 @@ export function App({ store, live }: { store: Store; live: Live | undefined }) {
   return (
     <Provide value={store}>
       <LegendOfPictures.Provider value={Legend}>
-        <Frame live={live} />
+        <Narrow.Provider value={narrowed}>
+          <Syntax.Provider value={colouredSource}>
+            <Frame live={live} />
+          </Syntax.Provider>
+        </Narrow.Provider>
       </LegendOfPictures.Provider>
     </Provide>
   );

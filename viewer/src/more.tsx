@@ -2,6 +2,7 @@
 // The second script of the page: views that not every user needs (views/later.ts describes them). Modules shared with the first script are
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
+import { BalanceView } from "./views/balance";
 import { CriticalView } from "./views/critical";
 import { GraphView } from "./views/graph";
 import { ImportsView } from "./views/imports";
@@ -10,12 +11,15 @@ import type { laterViews } from "./views/later";
 import { LocksView } from "./views/locks";
 import { Communication } from "./views/matrix";
 import { MemoryView } from "./views/memory";
+import { MetricsView } from "./views/metrics";
 import { OwnView } from "./views/own";
 import { StatesView } from "./views/states";
 import { TasksView } from "./views/tasks";
 import { WaitsView } from "./views/waits";
 
 window.spartitoMore = {
+  balance: BalanceView,
+  metrics: MetricsView,
   states: StatesView,
   memory: MemoryView,
   locks: LocksView,

@@ -72,11 +72,22 @@ describe("call graph", () => {
     expect(few.stubs.size).toBe(0);
   });
 
-  it("marks a function none of whose callers is drawn", () => {
-    const many = tree([1, 1000, 1, ...[2, 3, 4, 5].map((r): Call => [r, 250, 1, [6, 240, 1]])]);
+  it("connects a function none of whose callers is large enough by those with the most time", () => {
+    const many = tree([1, 1000, 1, ...[2, 3, 4, 5].map((r): Call => [r, 250 - r, 1, [6, 240 - r, 1]])]);
     const p = pick(callGraph(many, 7), { total: 1000, node: 0.5, edge: 0, limit: 200 });
-    expect([...p.nodes]).toEqual([1, 6]);
-    expect([p.edges.length, ...p.stubs]).toEqual([0, 6]);
+    expect([...p.nodes]).toEqual([1, 6, 2]);
+    expect([p.edges.length, p.stubs.size, p.small]).toEqual([2, 0, 3]);
+    const two = pick(callGraph(many, 7), { total: 1000, node: 0, edge: 0, limit: 2 });
+    expect([[...two.nodes], [...two.beyond], two.small]).toEqual([[1, 6, 2], [3, 4, 5], 0]);
+  });
+
+  it("marks a function that too many callers would have to connect", () => {
+    const deep = (from: number, inner: Call): Call => (from > 20 ? inner : [from, 300, 1, deep(from + 1, inner)]);
+    const many = tree([1, 1000, 1, ...[0, 1, 2].map((): Call => deep(3, [2, 290, 1]))]);
+    const p = pick(callGraph(many, 21), { total: 1000, node: 0.95, edge: 0, limit: 200 });
+    expect([...p.nodes]).toEqual([1]);
+    const q = pick({ ...callGraph(many, 21), incl: callGraph(many, 21).incl.map((v, r) => (r === 2 ? 999 : v)) }, { total: 1000, node: 0.95, edge: 0, limit: 200 });
+    expect([[...q.nodes], [...q.stubs]]).toEqual([[1, 2], [2]]);
   });
 
   it("shows only functions that reach, or are reached from, one function", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
 import { pack, parse } from "../src/data/columns";
-import { type Curve, before, counterCurves, drawn, evened, extent, metricCurves, metricParams, PIXELS, rateAt, sumOf, ticks, valueAt } from "../src/data/curves";
+import { type Curve, before, byteTick, byteTicks, counterCurves, drawn, evened, extent, metricCurves, metricParams, PIXELS, rateAt, sumOf, ticks, valueAt } from "../src/data/curves";
 import type { Facts, Metric } from "../src/data/facts";
 import { metricSeries } from "../src/timeline/charts";
 
@@ -89,6 +89,20 @@ describe("curves", () => {
     expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(ticks(-1, 1, 4)).toEqual([-1, -0.5, 0, 0.5, 1]);
     expect(ticks(3, 3, 5)).toEqual([3]);
+  });
+  it("have powers of two at an axis of bytes, in one unit", () => {
+    const MiB = 2 ** 20;
+    expect(byteTicks(0, 30 * MiB, 4).map((v) => v / MiB)).toEqual([0, 8, 16, 24]);
+    expect(byteTicks(0, 1.2 * MiB, 3).map((v) => byteTick(v, 1.2 * MiB))).toEqual(["0", "0.5 MiB", "1 MiB"]);
+    expect(byteTicks(0, 700, 4).map((v) => byteTick(v, 700))).toEqual(["0", "256 B", "512 B"]);
+    expect(byteTicks(0, 3, 8)).toEqual([0, 1, 2, 3]);
+    expect(byteTicks(5, 5, 4)).toEqual([5]);
+    for (const high of [1e3, 1e6, 3.3e9, 2 ** 40]) {
+      const found = byteTicks(0, high, 5);
+      expect(Math.log2(found[1]!) % 1).toBe(0);
+      expect(found.length).toBeGreaterThan(2);
+      expect(found.length).toBeLessThanOrEqual(6);
+    }
   });
 });
 

@@ -4,8 +4,11 @@ import { chipsOf, crumbs } from "../src/page/chips";
 import { INK, contrast, ofChange, ofHeat, ofModule } from "../src/draw/colour";
 import { query } from "../src/data/source";
 import { type Selection, chosen, range } from "../src/state/store";
-import { amount, bytes, inUnit, percent, shorten, time, timeUnit } from "../src/data/units";
+import { amount, bytes, inUnit, label, percent, shorten, time, timeUnit } from "../src/data/units";
 import { read, readPath, write, writePath } from "../src/data/url";
+import { timesUnit } from "../src/parts/Rows";
+import { narrowed } from "../src/parts/narrow";
+import type { Column } from "../src/parts/VirtualTable";
 
 describe("the URL", () => {
   it("keeps the whole selection", () => {
@@ -104,5 +107,48 @@ describe("colours", () => {
     expect(ofModule("json.decoder", false)).toEqual(ofModule("json.decoder", false));
     expect(ofModule("json", true)).not.toEqual(ofModule("numpy", true));
     expect(new Set(modules.map((module) => String(ofModule(module, false)))).size).toBeGreaterThan(20);
+  });
+});
+
+describe("the label of a box", () => {
+  it("loses the module first, then its middle, and is left out if nothing could be read", () => {
+    const letters = (text: string): number => text.length;
+    expect([30, 14, 11, 8, 4].map((width) => label("some.module:Class.method", width, letters))).toEqual(["some.module:Class.method", "Class.method", "Class…ethod", "Cla…thod", ""]);
+    expect(label("f", 1, letters)).toBe("f");
+  });
+});
+
+describe("a table of times", () => {
+  it("has one unit for all its columns, whatever their sizes and signs", () => {
+    const columns = [
+      { time: true, value: (row: number[]) => row[0]! },
+      { time: true, value: (row: number[]) => row[1]! },
+      { value: (row: number[]) => row[2]! },
+    ];
+    expect(timesUnit([[0.375, 0.000002, 9e9]], columns).name).toBe("ms");
+    expect(timesUnit([[0.000003, 0.000002, 9e9]], columns).name).toBe("ns");
+    expect(timesUnit([[0.1, -250, 0]], columns).name).toBe("s");
+    expect(timesUnit([], columns).name).toBe("s");
+    // points in time have a unit, which leaves short durations readable
+    expect(timesUnit([[5000, 0.000002, 0]], [{ ...columns[0]!, unit: { size: 1, name: "s" } }, columns[1]!]).name).toBe("ns");
+  });
+});
+
+describe("a narrow table", () => {
+  const column = (id: string, width: string, left = false): Column => ({ id, title: id, width, left, cell: () => id });
+  const columns = [column("where", "minmax(220px, 1fr)", true), column("kind", "110px", true), column("calls", "84px"), column("time", "110px")];
+  it("has the number that it is sorted by beside the name, and texts last", () => {
+    const found = narrowed(columns, "time", 390);
+    expect(found.map(({ id }) => id)).toEqual(["where", "time", "calls", "kind"]);
+    expect(found.map(({ width }) => width)).toEqual(["280px", "110px", "84px", "110px"]);
+    expect(narrowed(columns, undefined, 390).map(({ id }) => id)).toEqual(["where", "calls", "time", "kind"]);
+  });
+  it("has the text of a line between its number and its share", () => {
+    const lines = [column("line", "64px"), column("hits", "84px"), column("share", "124px"), column("text", "minmax(320px, 1fr)", true)];
+    expect(narrowed(lines, undefined, 390).map(({ id, width }) => [id, width])).toEqual([["line", "48px"], ["text", "218px"], ["share", "124px"], ["hits", "84px"]]);
+  });
+  it("is not one that is wide, or that has no names", () => {
+    expect(narrowed(columns, "time", 900)).toBe(columns);
+    expect(narrowed(columns.slice(2), "time", 390).map(({ id }) => id)).toEqual(["calls", "time"]);
   });
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
-import { type LockWait, SUMS, byObject, flowOf, summed } from "../src/data/locks";
+import { type LockWait, SUMS, byObject, flowOf, summed, shortObject } from "../src/data/locks";
 
 const wait = (location: number, object: number, holder: number | null, time: number, count = 1): LockWait => ({
   object,
@@ -78,5 +78,13 @@ describe("locks", () => {
 
   it("without waits give an empty picture", () => {
     expect(flowOf([], 100)).toEqual({ columns: [[], [], []], ribbons: [] });
+  });
+});
+
+describe("the name of an object", () => {
+  it("has no directories", () => {
+    expect(shortObject("Lock made at examples/a/b.py:34")).toBe("Lock at b.py:34");
+    expect(shortObject("queue.Queue made at b.py:50 #2")).toBe("queue.Queue at b.py:50 #2");
+    expect(shortObject("GIL")).toBe("GIL");
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { NONE, pack, parse } from "../src/data/columns";
 import type { Facts } from "../src/data/facts";
 import { Matrix, MAX_CELLS } from "../src/data/matrix";
+import { placeMatrix, roundStep } from "../src/draw/matrixplace";
 
 const factsOf = (ranks: (number | null)[]): Facts => ({ processes: ranks.map((rank) => ({ rank, name: "p", pid: 1 })), locations: [] }) as unknown as Facts;
 function columns(from: number[], to: number[], messages: number[]) {
@@ -39,5 +40,36 @@ describe("the matrix", () => {
     expect(m.total("messages")).toBe(n - 1);
     expect(m.label(facts, 0)).toBe(`rank 0 to rank ${m.group - 1}`);
     expect(m.label(facts, m.size - 1)).toContain("rank 9999");
+  });
+});
+
+describe("the list of pairs", () => {
+  it("has those with the most of the quantity first, and the place of each", () => {
+    const facts = factsOf([1, 0]);
+    const m = new Matrix(columns([0, 1, 0], [1, 0, 0], [2, 5, 0]), facts);
+    expect(m.pairs("messages", 9).map((pair) => [pair.from, pair.to, pair.messages, pair.bytes])).toEqual([[1, 0, 5, 40], [0, 1, 2, 16]]);
+    expect(m.pairs("bytes", 1)).toHaveLength(1);
+    expect([m.placeOf(0), m.placeOf(1)]).toEqual([1, 0]);
+    expect(m.number(facts, 0)).toBe("0");
+  });
+});
+
+describe("the picture of the matrix", () => {
+  it("has names of ranks at round steps", () => {
+    expect([0.2, 1, 1.1, 2.1, 6, 11, 21, 51, 101].map(roundStep)).toEqual([1, 1, 2, 5, 10, 20, 50, 100, 200]);
+  });
+  it("fills the page with square cells, from 2 to 512 rows", () => {
+    for (const [width, height] of [[864, 770], [768, 590], [390, 440]] as const)
+      for (const n of [2, 4, 24, 65, 257, 512]) {
+        const p = placeMatrix(n, n, 46, width, height);
+        const [right, bottom] = [p.bars + p.longest, p.foot + 22];
+        expect(right).toBeLessThanOrEqual(width);
+        expect(bottom).toBeLessThanOrEqual(height);
+        // one of both directions leaves no room for larger cells
+        expect(Math.min(width - right, height - bottom)).toBeLessThan(30);
+        expect(n * p.cell).toBeGreaterThan(0.6 * Math.min(width, height));
+        expect(p.rows * p.cell).toBeGreaterThanOrEqual(17);
+        if (!p.numbered) expect(p.columns * p.cell).toBeGreaterThanOrEqual(15);
+      }
   });
 });

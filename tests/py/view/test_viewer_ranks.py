@@ -256,6 +256,11 @@ def test_matrix_of_messages(heat):
     assert view["sent"] == [sum(row) for row in view["cells"]]
     assert view["received"] == [sum(row[i] for row in view["cells"]) for i in range(4)]
     assert view["total"] == reported["bytes"]
+    # the list has the pairs with the most first, and a click on one marks its cell
+    amounts = [amount for _, _, amount in view["pairs"]]
+    assert amounts == sorted((row["bytes"] for row in pairs.values()), reverse=True)
+    (x, y), (sender, receiver, _) = viewer.box(".side .row:not(.head)"), view["pairs"][0]
+    assert viewer.click(x + 20, y + 10)["focus"] == {"row": int(sender[5:]), "column": int(receiver[5:])}
     viewer.page.evaluate("document.querySelectorAll('.choice input')[1].click()")
     view = viewer.ready()
     assert (view["quantity"], view["total"]) == ("messages", reported["messages"])

@@ -132,6 +132,12 @@ def test_graph_has_the_functions_and_calls_of_the_model(viewer, model):
         (callee,) = [row for item in found for row in item["callees"] if row["name"] == edge["to"]]
         assert edge["visits"] == callee["visits"] and close(edge["incl"], callee["incl"])
     assert viewer.pixels()[0] > 4
+    # it opens whole, at a scale at which names can be read; a phone shows no more functions
+    assert view["scale"] >= 0.6
+    viewer.size(390, 844)
+    small = viewer.open("view=graph")
+    viewer.size(1280, 800)
+    assert 0 < len(small["nodes"]) <= len(shown)
 
 
 def test_graph_walks_and_zooms_by_keys(viewer):
@@ -174,6 +180,9 @@ def test_source_of_a_function_without_lines(viewer):
     assert view["function"] == "__main__:fib" and view["text"]
     assert "--lines" in viewer.page.evaluate("document.querySelector('.note').innerText")
     assert viewer.page.evaluate("document.querySelector('.source .row.own').innerText").split() == ["5", "def", "fib(n):"]
+    # tokens have colours
+    coloured = "[...document.querySelectorAll('.source .row.own .keyword')].map((token) => token.innerText)"
+    assert viewer.page.evaluate(coloured)[0] == "def"
 
 
 def test_source_opens_with_the_function_of_most_own_time(heat):
@@ -320,6 +329,31 @@ def test_every_view_in_both_themes_and_sizes_draws_something(viewer):
     assert viewer.page.exceptions() == []
 
 
+# of each table: whether it has a number beside each name, of which all can be seen
+BESIDE = """[...document.querySelectorAll('.table')].map((table) => {
+    const cells = [...table.querySelector('.row.head').children];
+    const name = cells.findIndex((cell) => cell.classList.contains('left'));
+    const [left, right] = [table.getBoundingClientRect().left, table.getBoundingClientRect().left + table.clientWidth];
+    const number = cells[name + 1], box = number.getBoundingClientRect();
+    return name >= 0 && !number.classList.contains('left') && box.left > left && box.right <= right + 1;
+})"""
+
+
+def assert_fits_a_phone(viewer, views):
+    viewer.size(390, 844)
+    for view in views:
+        viewer.open(f"view={view}")
+        found = viewer.page.evaluate(BESIDE)
+        assert found and all(found), view
+        # a line with title and run, a line with the search
+        assert viewer.page.evaluate("document.querySelector('header').getBoundingClientRect().height") < 75, view
+    viewer.size(1280, 800)
+
+
+def test_tables_of_a_phone_have_numbers_beside_names(viewer):
+    assert_fits_a_phone(viewer, ("table", "bottomup", "callers", "source", "tasks", "io", "own"))
+
+
 @pytest.fixture(scope="module")
 def heat(tmp_path_factory):
     yield from ranks_of_heat(tmp_path_factory)
@@ -344,6 +378,10 @@ def test_waits_are_the_models(heat):
     for title, of in (("Of waiting", view["time"]), ("Of all", busy)):
         at = next(i for i, text in enumerate(head) if text.startswith(title))
         assert float(first[at].rstrip(" %")) == pytest.approx(100 * top["time"] / of, abs=0.06), title
+    # the upper tables are no higher than their rows
+    rows = 1 + max(sum(count > 0 for _, count, _ in view["metrics"]), len(view["who"]))
+    assert viewer.page.evaluate("document.querySelector('.upper').offsetHeight") <= rows * 22 + 17
+    assert_fits_a_phone(viewer, ["waits"])
     one = viewer.open("view=waits&process=2")
     assert one["rows"] == sum(row["process"] == 2 or row["on"] == 2 for row in found["rows"])
 
@@ -367,3 +405,10 @@ def test_critical_path_is_the_models(heat):
     assert all(close(a, b) for a, b in zip(view["locations"], found["locations"]))
     shown = [(name, pytest.approx(time)) for name, time in view["regions"]]
     assert [(row["name"], row["time"]) for row in found["regions"] if row["time"] > 0] == shown
+    # the keys lead along the picture: its first piece, then the function with the largest share
+    viewer.focus("canvas")
+    viewer.key("ArrowDown", "Enter")
+    assert viewer.selection()["location"] == found["pieces"][0][0]
+    viewer.key("ArrowUp", "Enter")
+    longest = max(found["regions"], key=lambda row: row["time"])
+    assert viewer.selection()["region"] == viewer.index_of(longest["name"])

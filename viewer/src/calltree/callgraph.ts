@@ -72,7 +72,7 @@ export interface PickOptions {
 }
 
 export interface Picked {
-  /** Regions, in descending order of inclusive time. */
+  /** Regions, in descending order of inclusive time; then smaller ones that connect them. */
   readonly nodes: Uint32Array;
   /** Edges between them, in descending order of inclusive time, without self-calls. They include the largest edge of each function that has
    * no other edge, even if it is small. */
@@ -122,13 +122,43 @@ function reached(graph: CallGraph, from: number, forward: boolean, into: Uint8Ar
 function drawnCalls(graph: CallGraph, between: readonly number[], { total, edge, edgeLimit }: PickOptions): number[] {
   const sorted = [...between].sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]! || a - b);
   const linked = new Uint8Array(graph.regions);
+  const called = new Uint8Array(graph.regions);
   return sorted.filter((e, i) => {
     const [caller, callee] = [graph.caller[e]!, graph.callee[e]!];
     const large = graph.edgeIncl[e]! >= edge * total && i < (edgeLimit ?? sorted.length);
-    if (!large && linked[caller] && linked[callee]) return false;
-    linked[caller] = linked[callee] = 1;
+    if (!large && linked[caller] && called[callee]) return false;
+    linked[caller] = linked[callee] = called[callee] = 1;
     return true;
   });
+}
+
+const VIA = 8; // maximum of callers that connect a function
+
+/** The functions that connect those without a caller in the picture to it, or to their outermost caller: the callers with the most time. */
+function connecting(graph: CallGraph, nodes: readonly number[], shown: Uint8Array): number[] {
+  const largest = new Int32Array(graph.regions).fill(-1); // of the calls of each function
+  const called = new Uint8Array(graph.regions);
+  for (let e = 0; e < graph.edges; e++) {
+    const [caller, callee] = [graph.caller[e]!, graph.callee[e]!];
+    if (caller === callee) continue;
+    if (shown[caller]) called[callee] = 1;
+    if (largest[callee]! < 0 || graph.edgeIncl[e]! > graph.edgeIncl[largest[callee]!]!) largest[callee] = e;
+  }
+  const added: number[] = [];
+  for (const node of nodes) {
+    if (called[node] || largest[node]! < 0) continue;
+    const way: number[] = [];
+    let at = node;
+    while (way.length <= VIA && largest[at]! >= 0) {
+      at = graph.caller[largest[at]!]!;
+      if (shown[at] || at === node || way.includes(at)) break;
+      way.push(at);
+    }
+    if (way.length > VIA) continue;
+    for (const via of way) shown[via] = 1;
+    added.push(...way);
+  }
+  return added;
 }
 
 function stubsOf(graph: CallGraph, nodes: readonly number[], drawn: readonly number[]): Set<number> {
@@ -152,17 +182,19 @@ export function pick(graph: CallGraph, options: PickOptions): Picked {
   const shown = new Uint8Array(graph.regions);
   const nodes = large.slice(0, limit);
   for (const r of nodes) shown[r] = 1;
+  if (around === undefined) nodes.push(...connecting(graph, nodes, shown));
   const between = indices(
     graph.edges,
     (e) => shown[graph.caller[e]!] === 1 && shown[graph.callee[e]!] === 1 && graph.caller[e] !== graph.callee[e],
   );
   const edges = drawnCalls(graph, between, options);
+  const beyond = large.slice(limit).filter((r) => !shown[r]);
   return {
     nodes: Uint32Array.from(nodes),
     edges: Uint32Array.from(edges),
     stubs: stubsOf(graph, nodes, edges),
-    beyond: Uint32Array.from(large.slice(limit)),
-    small: called.length - large.length,
+    beyond: Uint32Array.from(beyond),
+    small: called.length - nodes.length - beyond.length,
     smallEdges: between.length - edges.length,
   };
 }

@@ -2,21 +2,19 @@
 // The picture of the communication matrix: a cell for each sender and receiver, and the sums at the edges.
 import { useMemo, useReducer, useRef } from "preact/hooks";
 import { type Measure, both, change } from "../data/change";
-import { type Colour, ofChange, ofHeat } from "../draw/colour";
+import { type Colour, css, ofChange, ofHeat } from "../draw/colour";
+import { type Place, placeMatrix } from "../draw/matrixplace";
 import { useDark, useSelection } from "../state/hooks";
-import { type Inks, inksOf, measure, setFont, write } from "../draw/ink";
+import { type Inks, inksOf, measure, setFont } from "../draw/ink";
 import type { Matrix, Quantity } from "../data/matrix";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import { pixelOf, Raster } from "../draw/raster";
 import type { Facts } from "../data/facts";
-import { bytes, count, signed, time } from "../data/units";
+import { type Unit, byteUnit, bytes, count, countUnit, inUnit, shorten, signed, time, timeUnit } from "../data/units";
 
-const LEFT = 110; // px; width of the senders' names
-const TOP = 44; // px; height of the receivers' names
-const SUMS = 92; // px; width of the sums at the right
-const FOOT = 26; // px; height of the sums at the bottom
-const MAX_CELL = 104; // px; largest cell
+const BELOW = 22; // px; longest bar of a sum below the cells
+const THICK = 24; // px; thickest bar
 
 export interface Chosen {
   row: number;
@@ -34,23 +32,20 @@ interface Props {
   paint: "module" | Measure;
   chosen: Chosen | undefined;
   onChoose: (chosen: Chosen) => void;
+  /** The cell with the keyboard focus. */
+  focus: Chosen | undefined;
+  onFocus: (cell: Chosen) => void;
 }
 
 interface Sight {
   inks: Inks;
   dark: boolean;
   raster: Raster;
-  cell: number; // px; size of a cell
-}
-
-/** The size of a cell: as large as possible with the whole matrix visible. */
-function cellOf(matrix: Matrix, width: number, height: number): number {
-  const room = Math.min(width - LEFT - SUMS - 8, height - TOP - FOOT - 8);
-  return Math.max(Math.min(room / Math.max(matrix.size, 1), MAX_CELL), 0.5);
+  place: Place;
 }
 
 /** The strength of a colour. The smallest value is clearly different from zero. */
-function heat(share: number): number {
+export function heat(share: number): number {
   return share > 0 ? 0.08 + 0.92 * Math.sqrt(share) : 0;
 }
 
@@ -77,6 +72,7 @@ function numberIn({ matrix, quantity, paint }: Props, row: number, column: numbe
 function paintCells(pen: CanvasRenderingContext2D, props: Props, s: Sight): void {
   const { matrix } = props;
   const { size } = matrix;
+  const { left, top, cell } = s.place;
   const colour = colouring(props, s.dark);
   s.raster.begin(size, size, pixelOf(ofHeat(0, s.dark)));
   for (let row = 0; row < size; row++)
@@ -85,57 +81,87 @@ function paintCells(pen: CanvasRenderingContext2D, props: Props, s: Sight): void
       if (found) s.raster.pixels[row * s.raster.width + column] = pixelOf(found);
     }
   s.raster.end();
-  for (let row = 0; row < size; row++) s.raster.show(pen, row, LEFT, TOP + row * s.cell, size * s.cell, s.cell);
-  if (s.cell < 6) return;
+  for (let row = 0; row < size; row++) s.raster.show(pen, row, left, top + row * cell, size * cell, cell);
   pen.fillStyle = s.inks.line;
-  for (let i = 0; i <= size; i++) {
-    pen.fillRect(LEFT, TOP + i * s.cell, size * s.cell, 1);
-    pen.fillRect(LEFT + i * s.cell, TOP, 1, size * s.cell);
+  for (let i = 0; i <= size; i += cell < 6 ? size : 1) {
+    pen.fillRect(left, top + i * cell, size * cell, 1);
+    pen.fillRect(left + i * cell, top, 1, size * cell);
   }
   pen.fillStyle = s.inks.ink;
-  if (s.cell < 44) return;
+  if (!s.place.numbered) return;
   for (let row = 0; row < size; row++)
     for (let column = 0; column < size; column++) {
       const text = numberIn(props, row, column);
-      pen.fillText(text, LEFT + column * s.cell + (s.cell - measure(pen, text)) / 2, TOP + (row + 0.5) * s.cell + 1);
+      pen.fillText(text, left + column * cell + (cell - measure(pen, text)) / 2, top + (row + 0.5) * cell + 1);
     }
 }
 
-/** Draws names and sums, as far as they fit. */
-function paintEdges(pen: CanvasRenderingContext2D, { matrix, facts, quantity }: Props, s: Sight): void {
+/** The sums of rows and columns, and the unit of both. */
+function sumsOf({ matrix, quantity }: Props): { sent: number[]; received: number[]; largest: number; unit: Unit; text: (value: number) => string } {
+  const each = (of: (i: number) => number): number[] => Array.from({ length: matrix.size }, (_, i) => of(i));
+  const sent = each((i) => matrix.sent(quantity, i));
+  const received = each((i) => matrix.received(quantity, i));
+  const largest = [...sent, ...received].reduce((a, b) => Math.max(a, b), 0);
+  const unit = quantity === "bytes" ? byteUnit(largest) : quantity === "time" ? timeUnit(largest) : countUnit(largest < 1e6 ? 0 : largest);
+  const decimals = unit.size === 1 && quantity !== "time" ? 0 : 2;
+  return { sent, received, largest, unit, text: (value) => inUnit(value, unit, decimals) };
+}
+
+/** Draws names and sums, as far as they fit. The sums of rows and columns have one unit, and bars of one scale. */
+function paintEdges(pen: CanvasRenderingContext2D, props: Props, s: Sight, width: number): void {
+  const { matrix, facts } = props;
   const { size } = matrix;
-  const each = Math.max(Math.ceil(17 / s.cell), 1);
-  const right = LEFT + size * s.cell + 8;
-  const bottom = TOP + size * s.cell + 14;
-  for (let i = 0; i < size; i += each) {
-    const y = TOP + (i + 0.5) * s.cell + 1;
+  const { left, top, cell, rows, columns, numbers, bars, longest, foot, numbered } = s.place;
+  const { sent, received, largest, unit, text } = sumsOf(props);
+  const bar = css(ofHeat(0.5, s.dark));
+  const titled = unit.name ? ` (${unit.name})` : "";
+  const head = top - 11;
+  const thick = Math.min(cell >= 6 ? cell - 2 : Math.max(cell, 1), THICK);
+  const atRight = (words: string, right: number, y: number): void => pen.fillText(words, right - measure(pen, words), y);
+  const short = measure(pen, matrix.label(facts, size - 1)) > left - 12;
+  for (let i = 0; i < size; i++) {
+    const y = top + (i + 0.5) * cell + 1;
     pen.fillStyle = s.inks.ink;
-    write(pen, matrix.label(facts, i), 12, y, LEFT - 18);
+    if (i % rows === 0) {
+      const name = rows > 1 || short ? matrix.number(facts, i) : matrix.label(facts, i);
+      atRight(shorten(name, left - 8, (part) => measure(pen, part)), left - 6, y);
+    }
     pen.fillStyle = s.inks.soft;
-    if (each === 1) pen.fillText(shown(quantity, matrix.sent(quantity, i)), right, y);
-  }
-  const wide = s.cell >= 44 ? 1 : Math.max(Math.ceil(34 / s.cell), 1);
-  for (let i = 0; i < size; i += wide) {
-    const x = LEFT + i * s.cell + 2;
+    if (bars > numbers && rows === 1) atRight(text(sent[i]!), bars - 6, y);
+    pen.fillStyle = bar;
+    const x = left + (i + 0.5) * cell;
+    if (longest > 0) pen.fillRect(bars, y - 1 - thick / 2, (sent[i]! / largest) * longest || 0, thick);
+    pen.fillRect(x - thick / 2, foot, thick, (received[i]! / largest) * BELOW || 0);
+    const centred = (words: string, at: number): void => pen.fillText(words, x - measure(pen, words) / 2, at);
     pen.fillStyle = s.inks.ink;
     const name = matrix.label(facts, i);
-    write(pen, wide > 1 || s.cell < 50 ? name.replace(/^rank (\d+).*$/, "$1") : name, x, TOP - 10, wide * s.cell);
+    if (numbered) centred(measure(pen, name) < cell - 4 ? name : matrix.number(facts, i), head);
+    else if (i % columns === 0) centred(matrix.number(facts, i), head);
     pen.fillStyle = s.inks.soft;
-    if (s.cell >= 44) write(pen, shown(quantity, matrix.received(quantity, i)), x, bottom, s.cell - 2);
+    if (numbered) centred(shorten(text(received[i]!), cell - 2, (part) => measure(pen, part)), foot + BELOW + 10);
   }
   pen.fillStyle = s.inks.soft;
-  write(pen, "from ↓   to →", 12, TOP - 10, LEFT - 14);
-  if (each === 1) pen.fillText("sent", right, TOP - 10);
-  if (s.cell >= 44) pen.fillText("received", 12, bottom);
-  if (s.cell >= 44) pen.fillText(shown(quantity, matrix.total(quantity)), right, bottom);
+  const before = (words: string, y: number): void => {
+    if (measure(pen, words) <= left - 8) atRight(words, left - 6, y);
+  };
+  before("from ↓", head);
+  pen.fillText("to →", left + 2, head - 16);
+  const below = `received${titled}`;
+  if (numbers + measure(pen, below) < width) pen.fillText(below, numbers, foot + 8);
+  const total = `sent${titled}`;
+  if (bars > numbers) return pen.fillText(total, Math.max(numbers, bars - 6 - measure(pen, total)), head);
+  if (longest === 0) return;
+  pen.fillText("sent, at most", bars, head - 16);
+  pen.fillText(`${text(largest)} ${unit.name}`, bars, head);
 }
 
 function paint(pen: CanvasRenderingContext2D, props: Props, s: Sight, focus: Chosen | undefined, width: number, height: number): void {
+  const { left, top, cell } = s.place;
   pen.fillStyle = s.inks.paper;
   pen.fillRect(0, 0, width, height);
   setFont(pen);
   paintCells(pen, props, s);
-  paintEdges(pen, props, s);
+  paintEdges(pen, props, s, width);
   for (const [at, colour] of [
     [props.chosen, s.inks.accent],
     [focus, s.inks.ink],
@@ -143,7 +169,7 @@ function paint(pen: CanvasRenderingContext2D, props: Props, s: Sight, focus: Cho
     if (!at) continue;
     pen.strokeStyle = colour;
     pen.lineWidth = 2;
-    pen.strokeRect(LEFT + at.column * s.cell, TOP + at.row * s.cell, Math.max(s.cell, 3), Math.max(s.cell, 3));
+    pen.strokeRect(left + at.column * cell, top + at.row * cell, Math.max(cell, 3), Math.max(cell, 3));
   }
 }
 
@@ -166,18 +192,21 @@ export function MatrixPicture(props: Props) {
   const dark = useDark();
   const { theme } = useSelection();
   const inks = useMemo(() => inksOf(dark), [dark, theme]);
-  const state = useRef({ focus: undefined as Chosen | undefined, hover: undefined as (Chosen & { at: Point }) | undefined, cell: 1, raster: new Raster() });
+  const state = useRef({ focus: props.focus, hover: undefined as (Chosen & { at: Point }) | undefined, place: placeMatrix(1, 1, 0, 1, 1), raster: new Raster() });
   const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
   const now = state.current;
+  now.focus = props.focus;
   const draw = useMemo(
     () => (pen: CanvasRenderingContext2D, width: number, height: number) => {
-      now.cell = cellOf(matrix, width, height);
-      paint(pen, props, { inks, dark, raster: now.raster, cell: now.cell }, now.hover ?? now.focus, width, height);
+      setFont(pen);
+      const label = Math.max(...[0, matrix.size - 1].map((row) => measure(pen, matrix.label(props.facts, row))));
+      now.place = placeMatrix(matrix.size, matrix.processes.length, matrix.group > 1 ? 0 : label, width, height);
+      paint(pen, props, { inks, dark, raster: now.raster, place: now.place }, now.hover ?? now.focus, width, height);
     },
-    [version, matrix, props.quantity, props.paint, props.chosen, inks],
+    [version, matrix, props.quantity, props.paint, props.chosen, props.focus, inks],
   );
   const hit = (point: Point): Chosen | undefined => {
-    const [row, column] = [Math.floor((point.y - TOP) / now.cell), Math.floor((point.x - LEFT) / now.cell)];
+    const [row, column] = [Math.floor((point.y - now.place.top) / now.place.cell), Math.floor((point.x - now.place.left) / now.place.cell)];
     return row >= 0 && column >= 0 && row < matrix.size && column < matrix.size ? { row, column } : undefined;
   };
   const key = (event: KeyboardEvent): boolean => {
@@ -186,7 +215,8 @@ export function MatrixPicture(props: Props) {
     else if (!by) return false;
     else {
       const clip = (n: number): number => Math.min(Math.max(n, 0), matrix.size - 1);
-      now.focus = now.focus ? { row: clip(now.focus.row + by[0]!), column: clip(now.focus.column + by[1]!) } : { row: 0, column: 0 };
+      now.focus = now.focus ? { row: clip(now.focus.row + by[0]!), column: clip(now.focus.column + by[1]!) } : { row: 0, column: 0 }; // the next key may come before the next rendering
+      props.onFocus(now.focus);
       now.hover = undefined;
     }
     redraw();
@@ -211,7 +241,7 @@ export function MatrixPicture(props: Props) {
         onClick={(at) => {
           const found = hit(at);
           if (!found) return;
-          now.focus = found;
+          props.onFocus(found);
           props.onChoose(found);
         }}
         onKey={key}

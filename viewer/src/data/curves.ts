@@ -4,6 +4,7 @@ import { type Columns, NONE } from "./columns";
 import type { Facts, Metric } from "./facts";
 import type { Params } from "./source";
 import type { Span } from "./timescale";
+import { byteUnit } from "./units";
 import { scaleOf } from "./weight";
 
 export const PIXELS = 1024; // number of intervals of the time range, each with a value
@@ -147,4 +148,19 @@ export function ticks(low: number, high: number, about: number): number[] {
   const found: number[] = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); i++) found.push(i * step || 0);
   return found;
+}
+
+/** As ticks(), at powers of two: 1, 2, 4, 8 … of a binary unit. */
+export function byteTicks(low: number, high: number, about: number): number[] {
+  const rough = (high - low) / Math.max(about, 1);
+  if (!(rough > 0)) return [low];
+  const step = 2 ** Math.ceil(Math.log2(Math.max(rough, 1)) - 1e-9);
+  const first = Math.ceil(low / step - 1e-9);
+  return Array.from({ length: Math.floor((high * (1 + 1e-9)) / step) - first + 1 }, (_, i) => (first + i) * step || 0);
+}
+
+/** The label of a tick of an axis up to `largest` bytes; all have the same unit. */
+export function byteTick(value: number, largest: number): string {
+  const unit = byteUnit(largest);
+  return value === 0 ? "0" : `${value / unit.size} ${unit.name}`;
 }

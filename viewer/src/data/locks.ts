@@ -6,6 +6,9 @@ import type { LockWait, Locks } from "./contract";
 export type { LockWait, Locks };
 export const asLocks = (columns: Columns<"locks">): Locks => columns.meta;
 
+/** The name of an object without the directories of the line that made it: "Lock at archive.py:34". */
+export const shortObject = (name: string): string => name.replace(/ made at (?:.*[/\\])?/, " at ");
+
 /** The sum of waits with the same key. */
 export interface SumRow {
   /** One of the waits, for their common properties. */
@@ -70,7 +73,7 @@ export interface Flow {
 }
 
 const SHOWN = 12; // nodes of a column; the others are combined
-const GAP = 10; // px
+const GAP = 12; // px; a label is as high
 const MIN_HEIGHT = 2;
 
 /** The picture of waiters, objects and lock holders with this height. */

@@ -11,6 +11,18 @@ export type Quantity = (typeof QUANTITIES)[number];
 /** Maximum of rows and columns in the picture; adjacent ranks are combined if there are more. */
 export const MAX_CELLS = 512;
 
+/** The label of a process that may not have been measured. */
+export const processTitle = (facts: Facts, process: number): string => (process === NONE ? "not measured" : processLabel(facts, process));
+
+/** A sender and a receiver. */
+export interface Pair {
+  from: number;
+  to: number;
+  messages: number;
+  bytes: number;
+  time: number;
+}
+
 export class Matrix {
   readonly processes: number[]; // indices of processes in the order of rows and columns; NONE last: processes that were not measured
   readonly group: number; // number of processes in a row
@@ -82,6 +94,19 @@ export class Matrix {
     for (let row = 0; row < this.size; row++) sum += this.value(quantity, row, column);
     return sum;
   }
+  /** At most `most` pairs of sender and receiver, those with the most of the quantity. */
+  pairs(quantity: Quantity, most: number): Pair[] {
+    const column = (name: "from" | "to" | Quantity) => this.columns.get(name);
+    const [from, to, messages, all, times] = [column("from"), column("to"), column("messages"), column("bytes"), column("time")];
+    const values = column(quantity);
+    const order = Array.from(values.keys()).filter((i) => values[i]! > 0);
+    order.sort((a, b) => values[b]! - values[a]! || a - b);
+    return order.slice(0, most).map((i) => ({ from: from[i]!, to: to[i]!, messages: messages[i]!, bytes: all[i]!, time: times[i]! }));
+  }
+  /** The row, and column, of a process. */
+  placeOf(process: number): number {
+    return this.place.get(process)!;
+  }
   total(quantity: Quantity): number {
     return this.sums.get(quantity)!.reduce((a, b) => a + b, 0);
   }
@@ -89,10 +114,14 @@ export class Matrix {
     return this.sums.get(quantity)!.reduce((a, b) => Math.max(a, b), 0);
   }
 
+  /** The rank of the first process of a row, or its name. */
+  number(facts: Facts, row: number): string {
+    const first = this.processes[row * this.group]!;
+    return String(facts.processes[first]?.rank ?? this.label(facts, row));
+  }
   label(facts: Facts, row: number): string {
     const first = this.processes[row * this.group]!;
     const last = this.processes[Math.min((row + 1) * this.group, this.processes.length) - 1]!;
-    const name = (process: number): string => (process === NONE ? "not measured" : processLabel(facts, process));
-    return first === last ? name(first) : `${name(first)} to ${name(last)}`;
+    return first === last ? processTitle(facts, first) : `${processTitle(facts, first)} to ${processTitle(facts, last)}`;
   }
 }

@@ -121,3 +121,11 @@ export function shorten(text: string, width: number, measure: (text: string) => 
   }
   return text.length - right < 1 ? "" : `${text.slice(0, left)}…${text.slice(right)}`;
 }
+
+/** The label of a function in a box: its whole name, or without its module, or shortened; empty: none of it could be read. */
+export function label(name: string, width: number, measure: (text: string) => number): string {
+  if (measure(name) <= width) return name;
+  const own = name.slice(name.indexOf(":") + 1);
+  const shown = shorten(own, width, measure);
+  return shown === own || shown.length > 5 ? shown : "";
+}

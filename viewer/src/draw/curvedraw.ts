@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws curves over time with both axes.
-import { type Curve, drawn, ticks } from "../data/curves";
+import { type Curve, byteTick, byteTicks, drawn, ticks } from "../data/curves";
 import { type Inks, measure, setFont, write } from "./ink";
 import { length, ruler, Scale, type Span } from "../data/timescale";
 
@@ -24,6 +24,8 @@ export interface Sheet {
   low: number;
   high: number;
   show: (value: number) => string;
+  /** Values are bytes: the axis has binary units. */
+  bytes?: boolean;
   inks: Inks;
   /** The highlighted line; -1: all are. */
   focus: number;
@@ -39,11 +41,11 @@ function paintAxes(pen: CanvasRenderingContext2D, s: Sheet, width: number, heigh
   const { inks } = s;
   const scale = scaleOf(s.span, width);
   setFont(pen);
-  for (const value of ticks(s.low, s.high, Math.max(2, (height - TOP - BOTTOM) / 56))) {
+  for (const value of (s.bytes ? byteTicks : ticks)(s.low, s.high, Math.max(2, (height - TOP - BOTTOM) / 56))) {
     pen.fillStyle = inks.line;
     pen.fillRect(LEFT, Math.round(y(value)), width - LEFT, 1);
     pen.fillStyle = inks.soft;
-    const text = s.show(value);
+    const text = s.bytes ? byteTick(value, Math.max(s.high, -s.low)) : s.show(value);
     write(pen, text, Math.max(4, LEFT - 8 - measure(pen, text)), y(value), LEFT - 10);
   }
   const marks = ruler(s.span, width - LEFT);

@@ -5,13 +5,14 @@ import { type Measure, change, largestChange } from "../data/change";
 import { TITLE, layout, type Layout } from "./layout";
 import { shorten } from "../data/units";
 
-export const NODE_HEIGHT = 50;
+export const NODE_HEIGHT = 42;
 const FONT = "12px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
 const MAX_NAME = 240; // pixels; longest name of a node
 const PAD = 9;
 const STUB = 13; // pixels
-const READABLE = 0.75; // scale below which labels are too small to read
+const READABLE = 0.75; // scale below which labels are hard to read
+const LEGIBLE = 0.5; // scale below which labels cannot be read
 
 export interface NodeText {
   readonly module: string;
@@ -101,11 +102,24 @@ export function fitted({ layout }: Picture, width: number, height: number): Came
   return { scale, left: (width / scale - layout.width) / 2, top: Math.max(0, (height / scale - layout.height) / 2) };
 }
 
-/** A camera at a readable scale that shows the node and as little empty space as possible. */
+/** The first picture of some, given by their number of functions, in which all of the graph is readable; otherwise the last one. */
+export function fitting(limits: readonly number[], make: (limit: number) => Picture, width: number, height: number): Picture {
+  const made = new Map<number, Picture>();
+  const of = (i: number): Picture => made.get(i) ?? (made.set(i, make(limits[i]!)), made.get(i)!);
+  let [low, high] = [0, limits.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (fitted(of(middle), width, height).scale >= READABLE) high = middle;
+    else low = middle + 1;
+  }
+  return of(low);
+}
+
+/** A camera that shows the whole graph if its labels can be read, otherwise the node and as little empty space as possible. */
 export function readable(p: Picture, node: number, width: number, height: number): Camera {
   const fit = fitted(p, width, height);
   const box = p.layout.nodes[node];
-  if (fit.scale >= READABLE || !box) return fit;
+  if (fit.scale >= LEGIBLE || !box) return fit;
   const { scale, left, top } = centred(box, READABLE, width, height / 2);
   const within = (at: number, room: number, size: number): number =>
     size <= room ? (room - size) / 2 : Math.min(0, Math.max(room - size, at));
@@ -231,9 +245,9 @@ function drawNodes(pen: CanvasRenderingContext2D, p: Picture, paint: Paint, chos
     pen.fillRect(box.x + 1, box.y + 1, (box.width - 2) * Math.min(1, p.graph.excl[region]! / p.total), 4);
     pen.fillStyle = full ? paint.ink : paint.soft;
     pen.font = FONT;
-    pen.fillText(shorten(text.name, box.width - 2 * PAD, measure), box.x + PAD, box.y + 18);
+    pen.fillText(shorten(text.name, box.width - 2 * PAD, measure), box.x + PAD, box.y + 15);
     pen.font = SMALL;
-    pen.fillText(text.numbers, box.x + PAD, box.y + 37);
+    pen.fillText(text.numbers, box.x + PAD, box.y + 31);
     if (i !== chosen) return;
     pen.strokeStyle = paint.accent;
     pen.lineWidth = 3;

@@ -28,7 +28,7 @@ export interface Layout {
 }
 
 const BETWEEN = 20; // pixels between adjacent nodes
-const LAYER = 54; // pixels between layers
+const LAYER = 38; // pixels between layers
 const PAD = 10; // pixels between a frame and its contents
 export const TITLE = 18; // pixels; height of a frame's title
 const MARGIN = 14;

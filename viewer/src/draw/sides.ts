@@ -2,7 +2,7 @@
 // The two icicles of a function, of its callers and its callees: positions of boxes, box at a point, keyboard navigation, drawing.
 import { NONE, subtreeEnds, type Paths } from "../calltree/paths";
 import type { Sandwich } from "../calltree/sandwich";
-import { shorten } from "../data/units";
+import { label } from "../data/units";
 
 export type Half = "up" | "down";
 export interface Spot {
@@ -148,7 +148,7 @@ function drawHalf(pen: CanvasRenderingContext2D, sides: Sides, half: Half, s: St
       pen.fillRect(x, y, Math.max(MIN_WIDTH, wide - (wide > 3 ? 1 : 0)), BAND - 1);
       if (wide >= LABEL) {
         pen.fillStyle = s.ink;
-        pen.fillText(shorten(s.name(tree.region[row]!, tree.hidden[row]!), wide - 9, measure), x + 4, y + BAND / 2);
+        pen.fillText(label(s.name(tree.region[row]!, tree.hidden[row]!), wide - 9, measure), x + 4, y + BAND / 2);
       }
     }
     row = wide < MIN_WIDTH || out ? end[row]! : row + 1;

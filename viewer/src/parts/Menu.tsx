@@ -46,12 +46,13 @@ export function Choice({ label, value, options, onChange }: Props) {
   );
 }
 
-/** The line above a view: settings on the left, a description of the contents on the right. */
-export function Toolbar({ children, status }: { children?: ComponentChildren; status?: ComponentChildren }) {
+/** The line above a view: settings on the left, a description of the contents on the right. hint: a description of keys and clicks. */
+export function Toolbar({ children, status, hint }: { children?: ComponentChildren; status?: ComponentChildren; hint?: string }) {
   return (
     <div class="toolbar" role="toolbar">
       {children}
-      <span class="status">{status}</span>
+      {status && <span class="status">{status}</span>}
+      {hint && <span class="status hint">{hint}</span>}
     </div>
   );
 }

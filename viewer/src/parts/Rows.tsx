@@ -2,8 +2,8 @@
 // A table of few objects with text and numbers, sorted by a click on a column.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type Unit, inUnit, timeUnit } from "../data/units";
-import { type Column, VirtualTable } from "./VirtualTable";
+import { type Unit, columnUnit, inUnit, signed } from "../data/units";
+import { type Column, VirtualTable, room } from "./VirtualTable";
 
 export interface RowColumn<T> {
   id: string;
@@ -12,8 +12,10 @@ export interface RowColumn<T> {
   width: string;
   /** Value to sort by. Columns of text, and those with `left`, are aligned to the left. */
   value: (row: T) => number | string;
-  /** The values are seconds, shown in one unit for all rows. */
+  /** The values are seconds, shown in one unit for all rows and all such columns. */
   time?: boolean;
+  /** Values above 0 have a plus sign. */
+  signed?: boolean;
   /** Unit of the values; default: computed from the column. */
   unit?: Unit;
   cell?: (row: T) => ComponentChildren;
@@ -35,6 +37,18 @@ interface Props<T> {
   rowClass?: (row: T) => string;
 }
 
+/** The unit of all columns of times without a given unit, so that they can be compared. */
+export function timesUnit<T>(rows: readonly T[], columns: readonly Pick<RowColumn<T>, "time" | "value" | "unit">[]): Unit {
+  const times = columns.filter(({ time, unit }) => time && !unit);
+  return columnUnit(rows.reduce((most, row) => times.reduce((found, one) => Math.max(found, Math.abs(Number(one.value(row)))), most), 0));
+}
+
+/** The track of a column of numbers, at least as wide as the longest of them. */
+function track<T>(rows: readonly T[], { width, value }: RowColumn<T>, text: (value: number) => string): string {
+  const largest = rows.reduce((most, row) => Math.max(most, Math.abs(Number(value(row)))), 0);
+  return width.endsWith("px") ? room(Number.parseFloat(width), text(largest)) : width;
+}
+
 function ordered<T>(rows: readonly T[], column: RowColumn<T> | undefined, down: boolean): Uint32Array {
   const order = Uint32Array.from(rows.keys());
   if (!column) return order;
@@ -52,23 +66,26 @@ export function Rows<T>({ label, rows, columns, by, selected, onSelect, onOpen, 
   const column = columns.find((one) => one.id === sorting?.id);
   const order = useMemo(() => ordered(rows, column, sorting?.down ?? true), [rows, sorting]);
   const shown = useMemo(
-    () =>
-      columns.map((one): Column => {
+    () => {
+      const times = timesUnit(rows, columns);
+      return columns.map((one): Column => {
         const text = rows.length > 0 && typeof one.value(rows[0]!) === "string";
-        const unit = one.unit ?? (one.time ? timeUnit(rows.reduce((most, row) => Math.max(most, Number(one.value(row))), 0)) : undefined);
+        const unit = one.unit ?? (one.time ? times : undefined);
+        const said = (value: number): string => (one.signed ? signed(inUnit(value, unit!), value) : inUnit(value, unit!));
         return {
           id: one.id,
           title: one.title,
-          width: one.width,
+          width: one.time ? track(rows, one, said) : one.width,
           left: text || (one.left ?? false),
           ...(unit && { unit: unit.name }),
           ...(one.hint && { hint: one.hint }),
           ...(one.fixed && { fixed: true }),
-          cell: (i) => one.cell?.(rows[i]!) ?? (unit ? inUnit(Number(one.value(rows[i]!)), unit) : one.value(rows[i]!)),
+          cell: (i) => one.cell?.(rows[i]!) ?? (unit ? said(Number(one.value(rows[i]!))) : one.value(rows[i]!)),
           ...(one.full && { full: (i: number) => one.full!(rows[i]!) }),
           ...(one.bar && { bar: (i: number) => one.bar!(rows[i]!) }),
         };
-      }),
+      });
+    },
     [rows, columns],
   );
   const at = selected ? rows.findIndex(selected) : chosen === undefined ? -1 : rows.indexOf(chosen);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table whose DOM contains only the visible rows, so 10^5 rows cost as much as 50.
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSize } from "../state/hooks";
 import { Name } from "./Name";
+import { Narrow } from "./narrow";
 
 export interface Column {
   id: string;
@@ -111,8 +112,9 @@ function indexOf(order: ArrayLike<number>, row: number | undefined): number {
 }
 
 export function VirtualTable(props: Props) {
-  const { order, columns, selected } = props;
-  const [box, { height }] = useSize<HTMLDivElement>();
+  const { order, selected } = props;
+  const [box, { width, height }] = useSize<HTMLDivElement>();
+  const columns = useContext(Narrow)(props.columns, props.sorting?.id, width);
   const [top, setTop] = useState(0);
   const [cursor, showCursor] = useState(0);
   const latest = useRef(props);

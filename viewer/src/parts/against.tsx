@@ -8,7 +8,7 @@ import { type Answer, useAnswer, useFacts, useSelection } from "../state/hooks";
 import { Choice } from "./Menu";
 import type { RowColumn } from "./Rows";
 import type { Params } from "../data/source";
-import { type Unit, inUnit, moment, signed, timeUnit } from "../data/units";
+import { moment } from "../data/units";
 
 /** The mapping of the other run to this one, from the answer of the kind "compare". */
 export class Against {
@@ -158,19 +158,18 @@ export function PaintChoice({ paint, onPaint, plain = "One run", absolute = "Cha
 }
 
 
-/** Three columns for a table: the value before, and the change in both measures. unit: of the column to compare with. */
-export function changeColumns<T>(rows: readonly T[], of: (row: T) => Change, what = "before"): RowColumn<T>[] {
-  const unit: Unit = timeUnit(rows.reduce((most, row) => Math.max(most, of(row).now, of(row).before), 0));
+/** Three columns for a table: the value before, and the change in both measures. */
+export function changeColumns<T>(of: (row: T) => Change, what = "before"): RowColumn<T>[] {
   return [
-    { id: `${what}:before`, title: what, hint: "In the other run", unit, width: "96px", value: (row) => of(row).before, cell: (row) => inUnit(of(row).before, unit) },
+    { id: `${what}:before`, title: what, hint: "In the other run", time: true, width: "96px", value: (row) => of(row).before },
     {
       id: `${what}:change`,
       title: "Change",
       hint: "More or less than in the other run",
-      unit,
+      time: true,
+      signed: true,
       width: "96px",
       value: (row) => of(row).now - of(row).before,
-      cell: (row) => signed(inUnit(of(row).now - of(row).before, unit), of(row).now - of(row).before),
     },
     { id: `${what}:ratio`, title: "Change", unit: { size: 1, name: "%" }, width: "92px", value: (row) => ratioOf(of(row)), cell: (row) => changeOf(of(row)) },
   ];

@@ -13,9 +13,7 @@ import { Choice, Menu, Toolbar } from "../parts/Menu";
 import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useHighlighted } from "../state/highlighted";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
-import "../charts/balance.css";
 import type { Params } from "../data/source";
-import type { View } from "../parts/view";
 
 const FEW = 12; // units up to which the bars are above the table instead of beside it
 const NAMED = 4; // maximum of outliers named in a cell
@@ -248,7 +246,7 @@ function Page({ spread, before, waiting, none, regions, over, roles }: PageProps
   );
 }
 
-function Balance() {
+export function BalanceView() {
   const facts = useFacts();
   const { begin, end, part } = useSelection();
   const [wanted, role] = partOf(part);
@@ -272,14 +270,3 @@ function Balance() {
   if (!shown || !roles || !regions.data) return <Waiting problem={spread.problem ?? regions.problem} what="how time is spread" />;
   return <Page spread={shown} before={before} waiting={base.loading} none={base.problem} regions={regions.data} over={over} roles={roles} />;
 }
-
-export const balance: View = {
-  id: "balance",
-  title: "Balance",
-  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to compare. Ranks of MPI, processes and threads are compared here.",
-  component: Balance,
-  keys: [
-    ["↑ ↓  Page Up  Page Down", "from bar to bar"],
-    ["Enter", "selects the rank or thread"],
-  ],
-};

@@ -48,7 +48,7 @@ function columnsOf(
     {
       id: "name",
       title: "Function, below it its callers",
-      width: "minmax(280px, 1fr)",
+      width: "minmax(280px, 560px)",
       left: true,
       full: (node) => {
         const { region, hidden } = model.row(node);
@@ -70,7 +70,7 @@ function columnsOf(
       width: "110px",
       cell: (node) => weight.cell(excl(node), unit),
     },
-    { id: "share", title: "Self", unit: "%", width: "150px", cell: (node) => percent(excl(node) / total), bar: (node) => excl(node) / total },
+    { id: "share", title: "Self", unit: "%", hint: "Self time, of the self time of all functions", width: "150px", cell: (node) => percent(excl(node) / total), bar: (node) => excl(node) / total },
     {
       id: "incl",
       title: weight.metric ? weight.total : "Total time",
@@ -135,7 +135,7 @@ function BottomUpView() {
     <>
       <Toolbar status={`${count(model.shown.length)} rows, ${tree.data.weight.show(model.total("excl"))} ${tree.data.weight.self}`}>
         <Shows />
-        <span class="soft">→ opens callers, ← closes, * opens the path with the most time</span>
+        <span class="soft hint">→ opens callers, ← closes, * opens the path with the most time</span>
         <button class="quiet" onClick={() => act(() => model.closeAll())}>
           Close all
         </button>

@@ -167,7 +167,7 @@ function Edges({ title, edges, total, compared, regions, weight, go }: EdgesProp
       cell: (i) => <Named regions={regions} region={edges[i]!.region} text={nameOf(regions, edges[i]!.region, edges[i]!.visits)} />,
     },
     { id: "time", title: weight.metric ? weight.total : "Total", unit: unit.name, width: "92px", cell: (i) => weight.cell(edges[i]!.incl, unit) },
-    { id: "share", title: "", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },
+    { id: "share", title: "Of total", unit: "%", width: "84px", cell: (i) => percent(edges[i]!.incl / total), bar: (i) => edges[i]!.incl / total },
     ...(compared ? beforeColumns(edges, weight, unit) : []),
     ...(called ? [{ id: "calls", title: "Calls", width: "84px", cell: (i: number) => count(edges[i]!.visits) }] : []),
   ];
@@ -220,7 +220,7 @@ function Callers() {
   const { weight } = tree.data;
   return (
     <>
-      <Toolbar status="Enter or a double click selects a function; arrows move the focus">
+      <Toolbar hint="Enter or a double click selects a function; arrows move the focus">
         <Shows />
         <b>{nameOf(regions, found.region)}</b>
         <span>

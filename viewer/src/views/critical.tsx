@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The critical path: the functions that the run's duration consists of, and what would make it shorter.
 import { useMemo } from "preact/hooks";
+import { CriticalPicture } from "../charts/criticalpicture";
 import { type Against, Uncompared, changeColumns, useAgainst, useBase } from "../parts/against";
 import { both } from "../data/change";
 import type { Columns } from "../data/columns";
@@ -13,7 +14,7 @@ import { Named } from "../parts/Named";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
-import { count, percent, time } from "../data/units";
+import { count, percent, time, timeUnit } from "../data/units";
 
 const SHARE = 0.1; // assumed saving of a function: fraction of its time
 const asCritical = (columns: Columns<"critical">): Critical => columns.meta;
@@ -58,7 +59,7 @@ function Functions({ critical, before, regions }: { critical: Critical; before: 
         cell: (r) => percent(r.time / critical.length),
         bar: (r) => r.time / critical.length,
       },
-      ...(before ? changeColumns(rows, (r) => ({ now: r.time, before: before.regions.get(r.name) ?? 0 })) : []),
+      ...(before ? changeColumns((r: CriticalRegion) => ({ now: r.time, before: before.regions.get(r.name) ?? 0 })) : []),
       {
         id: "least",
         title: "Saves at least",
@@ -100,7 +101,7 @@ function Places({ critical, before, facts }: { critical: Critical; before: Befor
         cell: (r) => percent(r.spent / critical.length),
         bar: (r) => r.spent / critical.length,
       },
-      ...(before ? changeColumns(rows, (r) => ({ now: r.spent, before: before.locations.get(r.at) ?? 0 })) : []),
+      ...(before ? changeColumns((r: (typeof rows)[0]) => ({ now: r.spent, before: before.locations.get(r.at) ?? 0 })) : []),
     ],
     [critical, before, facts],
   );
@@ -121,8 +122,8 @@ function Pieces({ critical, facts }: { critical: Critical; facts: Facts }) {
   const { begin, end, location } = useSelection();
   const columns: RowColumn<Critical["pieces"][0]>[] = useMemo(
     () => [
-      { id: "from", title: "From", width: "92px", time: true, value: ([, from]) => from },
-      { id: "to", title: "To", width: "92px", time: true, value: ([, , to]) => to },
+      { id: "from", title: "From", width: "92px", time: true, unit: timeUnit(critical.length), value: ([, from]) => from },
+      { id: "to", title: "To", width: "92px", time: true, unit: timeUnit(critical.length), value: ([, , to]) => to },
       { id: "who", title: "In", width: "minmax(100px, 1fr)", value: ([at]) => placeName(facts, at) },
       { id: "long", title: "Lasts", width: "92px", time: true, value: ([, from, to]) => to - from, bar: ([, from, to]) => (to - from) / critical.length },
     ],
@@ -161,11 +162,12 @@ export function CriticalView() {
   if (!critical || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the critical path" />;
   return (
     <>
-      <Toolbar status="Enter or a double click on a piece selects its time">
+      <Toolbar hint="Enter or a double click on a piece selects its time">
         <b>{words(critical, before, facts)}</b>
       </Toolbar>
       <Uncompared problem={base.problem} />
       <WholeRun what="Functions, ranks and threads on the path" ranks />
+      <CriticalPicture critical={critical} facts={facts} regions={regions.data} />
       <div class="halves">
         <div class="pane wide">
           <Functions critical={critical} before={before} regions={regions.data} />

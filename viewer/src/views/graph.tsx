@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The call graph: the functions with the most time, the calls between them, and frames around modules.
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type CallGraph, callGraph, shareFor } from "../calltree/callgraph";
 import { type Measure, changeText } from "../data/change";
 import { type Colour, css, muted, ofChange } from "../draw/colour";
 import { MPI, type Regions } from "../data/facts";
-import { type Camera, type Paint, type Picture, centred, draw, fitted, nodeAt, picture, readable, stepped, zoomed } from "../draw/graphdraw";
+import { type Camera, type Paint, type Picture, centred, draw, fitted, fitting, nodeAt, picture, readable, stepped, zoomed } from "../draw/graphdraw";
 import { useTree } from "../state/calls";
 import { useDark, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
@@ -26,12 +26,14 @@ import { TIME, type Weight } from "../data/weight";
 const LIMIT = 200; // maximum of functions in the picture
 const CALLS = 500; // maximum of calls; more would hide the functions
 const CLEAR = 50; // functions in the first picture
+const LIMITS = [CLEAR, 42, 36, 30, 25, 20, 16, 12, 9, 6]; // of which the first picture has as many as are readable
 const SHARES = [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 const options = SHARES.map((share) => ({ value: String(share), title: share ? `${share * 100} %` : "all" }));
 const FRAMES = [
   { value: "on", title: "Modules framed" },
   { value: "off", title: "Plain" },
 ];
+const SAME = 70; // px; a change of the page's size that changes no picture
 const NAMED = 5; // functions beyond the limit that are named
 
 /** The graph of the other run, with the same indices of functions and calls; undefined: one run. */
@@ -44,8 +46,13 @@ function changed(now: number, before: number): string {
   return now === before ? "unchanged" : `${signed(time(now - before), now - before)} (${changeText({ now, before })})`;
 }
 
-/** least: smallest share; undefined: chosen for a clear picture. */
-function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined, paint: "module" | Measure) {
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** least: smallest share; undefined: chosen for a clear picture, of the size of the page. */
+function useDrawn(least: string | undefined, leastCall: string, framed: boolean, around: number | undefined, paint: "module" | Measure, size: Size) {
   const tree = useTree(true);
   const known = useRegions();
   const regions = known.data;
@@ -53,16 +60,25 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
   const before = useMemo(() => (tree.data && regions ? graphBefore(tree.data, regions.count) : undefined), [tree.data, regions]);
   const total = tree.data?.total ?? 0;
   const share = least === undefined && graph ? shareFor(graph, total, SHARES, CLEAR) : Number(least ?? 0);
+  const first = least === undefined && around === undefined && size.width > 0; // nothing was chosen
+  const room = useRef(size);
+  // the lines above depend on the picture, and the height that they leave must not change it again
+  if (Math.abs(room.current.width - size.width) > SAME || Math.abs(room.current.height - size.height) > SAME) room.current = size;
+  const { width, height } = room.current;
   const drawn = useMemo(() => {
     if (!graph || !regions) return undefined;
     const words = {
       module: (region: number) => regions.moduleOf(region) || (regions.groupOf(region) === MPI ? MPI : ""),
-      name: (region: number) => regions.qualnames[region]! || nameOf(regions, region),
+      // modules all have one name in their frames
+      name: (region: number) => (regions.qualnames[region] === "<module>" ? "" : regions.qualnames[region]!) || nameOf(regions, region),
       numbers: (region: number, recursive: number) =>
         `${before ? `${changed(graph.incl[region]!, before.incl[region]!)} · ` : ""}${percent(graph.incl[region]! / total)} · self ${percent(graph.excl[region]! / total)}${graph.visits[region] ? ` · ${count(graph.visits[region]!)}×` : ""}${recursive ? ` ↻${count(recursive)}` : ""}`,
     };
-    return picture(graph, { total, node: share, edge: Number(leastCall), limit: LIMIT, edgeLimit: CALLS, ...(around !== undefined && { around }) }, framed, words, before && paint !== "module" ? { graph: before, measure: paint } : undefined);
-  }, [graph, before, regions, share, leastCall, framed, around, paint]);
+    const beside = before && paint !== "module" ? { graph: before, measure: paint } : undefined;
+    const make = (limit: number): Picture =>
+      picture(graph, { total, node: share, edge: Number(leastCall), limit, edgeLimit: CALLS, ...(around !== undefined && { around }) }, framed, words, beside);
+    return first ? fitting(LIMITS, make, width, height) : make(size.width ? LIMIT : CLEAR);
+  }, [graph, before, regions, share, leastCall, framed, around, paint, first, first && width, first && height]);
   return { drawn, before, weight: tree.data?.weight ?? TIME, baseNone: tree.data?.baseNone, share: String(share), regions, loading: tree.loading, problem: tree.problem ?? known.problem };
 }
 
@@ -133,11 +149,19 @@ function spoken(p: Picture, regions: Regions, node: number): string {
   return `${nameOf(regions, region)}, ${p.texts[node]!.numbers}, ${callers} callers and ${callees} callees in the picture`;
 }
 
-function Drawing({ p, before, weight, regions }: { p: Picture; before: CallGraph | undefined; weight: Weight; regions: Regions }) {
+interface DrawingProps {
+  p: Picture;
+  before: CallGraph | undefined;
+  weight: Weight;
+  regions: Regions;
+  size: Size;
+  resize: (size: Size) => void;
+}
+
+function Drawing({ p, before, weight, regions, size, resize }: DrawingProps) {
   const store = useStore();
   const dark = useDark();
   const { region } = useSelection();
-  const [size, resize] = useState({ width: 0, height: 0 });
   const [own, look] = useState<{ of: Picture; camera: Camera } | undefined>(undefined);
   const [from, hold] = useState<Camera | undefined>(undefined);
   const [hover, setHover] = useState<{ node: number; at: Point } | undefined>(undefined);
@@ -215,8 +239,9 @@ export function GraphView() {
   const [extent, setExtent] = useState("all");
   const around = extent === "around" ? region : undefined;
   const [paint, setPaint] = usePaint();
-  const { drawn, before, weight, baseNone, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around, paint);
-  useReport(() => drawn && regions && { ready: !loading, weight: weight.name, ...reported(drawn, before, regions) });
+  const [size, resize] = useState<Size>({ width: 0, height: 0 });
+  const { drawn, before, weight, baseNone, share, regions, loading, problem } = useDrawn(least, leastCall, frames === "on", around, paint, size);
+  useReport(() => drawn && regions && { ready: !loading && (size.width > 0 || !drawn.picked.nodes.length), scale: fitted(drawn, size.width, size.height).scale, weight: weight.name, ...reported(drawn, before, regions) });
   if (!drawn || !regions) return <Waiting problem={problem} what="the call tree" />;
   return (
     <>
@@ -238,9 +263,9 @@ export function GraphView() {
       </Toolbar>
       <Uncompared problem={baseNone} />
       {(paint === "module" || !before) && <Legend />}
-      <p class="note">{leftOut(drawn, before, regions)}</p>
+      <p class="note line">{leftOut(drawn, before, regions)}</p>
       {drawn.picked.nodes.length ? (
-        <Drawing p={drawn} before={before} weight={weight} regions={regions} />
+        <Drawing p={drawn} before={before} weight={weight} regions={regions} size={size} resize={resize} />
       ) : (
         <Empty title="No function has that much of the time">Choose a smaller share above.</Empty>
       )}

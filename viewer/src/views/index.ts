@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The views in the order of their tabs, in groups by the question that they answer.
-import { balance } from "./balance";
 import { bottomup } from "./bottomup";
 import { callers } from "./callers";
 import { flame } from "./flame";
 import { icicle } from "./icicle";
 import { laterViews } from "./later";
-import { metrics } from "./metrics";
 import { source } from "./source";
 import { summary } from "./summary";
 import { sunburst } from "./sunburst";
@@ -15,7 +13,7 @@ import { timeline } from "./timeline";
 import type { Group } from "../page/tabs";
 import type { View } from "../parts/view";
 
-const { states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph } = laterViews;
+const { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph } = laterViews;
 
 export const groups: readonly Group[] = [
   { title: "Summary", views: [summary] },

@@ -34,7 +34,7 @@ function Files({ files, before }: { files: readonly FileUse[]; before: readonly 
     () => [
       { id: "path", title: "File", width: "minmax(220px, 1fr)", value: (f) => f.path || "(not known)" },
       { id: "time", title: "Time", width: "110px", time: true, value: timeOf, bar: (f) => timeOf(f) / most },
-      ...(was ? changeColumns(files, (f) => ({ now: timeOf(f), before: was.get(f.path) ?? 0 })) : []),
+      ...(was ? changeColumns((f: FileUse) => ({ now: timeOf(f), before: was.get(f.path) ?? 0 })) : []),
       { id: "read", title: "Read", width: "92px", value: (f) => f.bytes_read, cell: (f) => bytes(f.bytes_read) },
       { id: "written", title: "Written", width: "92px", value: (f) => f.bytes_written, cell: (f) => bytes(f.bytes_written) },
       { id: "opens", title: "Opens", width: "76px", value: (f) => f.opens, cell: (f) => count(f.opens) },
@@ -75,7 +75,7 @@ function Functions({ rows, regions }: { rows: readonly Caller[]; regions: Region
         cell: (r) => <Named regions={regions} region={r.region} text={nameOf(regions, r.region)} />,
       },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
-      ...(rows[0]?.before === undefined ? [] : changeColumns(rows, (r) => ({ now: r.time, before: r.before ?? 0 }))),
+      ...(rows[0]?.before === undefined ? [] : changeColumns((r: Caller) => ({ now: r.time, before: r.before ?? 0 }))),
       { id: "calls", title: "Calls", width: "84px", value: (r) => r.calls, cell: (r) => count(r.calls) },
       { id: "read", title: "Read", width: "92px", value: (r) => r.read, cell: (r) => bytes(r.read) },
       { id: "written", title: "Written", width: "92px", value: (r) => r.written, cell: (r) => bytes(r.written) },

@@ -4,6 +4,7 @@ import { recordBy } from "../data/facts";
 import { later } from "../parts/later";
 import { TIME_KEYS } from "./timeline";
 import type { View } from "../parts/view";
+import "../charts/balance.css";
 
 const states: View = {
   id: "states",
@@ -56,6 +57,11 @@ const critical: View = {
   title: "Critical path",
   available: (facts) => facts.has.waits || "The critical path is found in the trace of a program that uses MPI: spartito run --trace.",
   component: later("critical"),
+  keys: [
+    ["← →", "along the path, or its functions"],
+    ["↑ ↓", "to the functions, to the path"],
+    ["Enter", "selects the function or the thread"],
+  ],
 };
 
 const tasks: View = {
@@ -92,6 +98,33 @@ const own: View = {
   component: later("own"),
 };
 
+const balance: View = {
+  id: "balance",
+  title: "Balance",
+  available: (facts) => facts.locations.length > 1 || "One thread did all the work: there is nothing to compare. Ranks of MPI, processes and threads are compared here.",
+  component: later("balance"),
+  keys: [
+    ["↑ ↓  Page Up  Page Down", "from bar to bar"],
+    ["Enter", "selects the rank or thread"],
+  ],
+};
+
+const NONE_KNOWN =
+  "Metrics over time need a trace with metrics or counters: spartito run --trace --metric rusage:ru_utime,rusage:ru_minflt (spartito doctor lists what can be counted), or spartito.counter() in the program.";
+
+const metrics: View = {
+  id: "metrics",
+  title: "Metrics",
+  available: (facts) => facts.has.metrics || facts.has.counters || NONE_KNOWN,
+  component: later("metrics"),
+  keys: [
+    ["← →  Page Up  Page Down  Home  End", "along the time"],
+    ["↑ ↓", "from line to line"],
+    ["Enter", "selects the thread"],
+    ["Escape", "clears thread and range of time"],
+  ],
+};
+
 const graph: View = {
   id: "graph",
   title: "Call graph",
@@ -107,4 +140,4 @@ const graph: View = {
   ],
 };
 
-export const laterViews = { states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph };
+export const laterViews = { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph };

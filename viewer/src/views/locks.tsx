@@ -4,18 +4,29 @@ import { useMemo, useState } from "preact/hooks";
 import { colourOf } from "../draw/curvedraw";
 import type { Facts, Regions } from "../data/facts";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useSize, useStore } from "../state/hooks";
-import { type By, type LockWait, type Locks, SUMS, type SumRow, asLocks, byObject, flowOf, summed } from "../data/locks";
+import { type By, type LockWait, type Locks, type Node, SUMS, type SumRow, asLocks, byObject, flowOf, shortObject, summed } from "../data/locks";
 import { Empty, Waiting } from "../parts/Empty";
 import { Choice, Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { useStackRows } from "../state/stackrows";
 import { placeName, shortStack } from "../data/stacks";
-import { count, time } from "../data/units";
+import { count, shorten, time } from "../data/units";
 import { DeadlockCycle } from "../charts/deadlockcycle";
 
 const BAR = 10; // px; width of a node
 const LABEL = 7;
+
+const LINE = 12; // px; lowest distance of two labels
+const LETTER = 7; // px; mean width
+
+const lettersOf = (text: string): number => text.length * LETTER;
+
+/** Whether a node is far enough below the one before it for a label. */
+const named = (nodes: readonly Node[], i: number): boolean => {
+  const middle = (of: Node): number => of.y + of.height / 2;
+  return i === 0 || middle(nodes[i]!) - middle(nodes[i - 1]!) >= LINE;
+};
 
 interface GraphProps {
   locks: Locks;
@@ -34,6 +45,10 @@ function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
   const flow = useMemo(() => flowOf(waits, height), [waits, height]);
   const x = [LABEL, (width - BAR) / 2, width - BAR - LABEL] as const;
   const name = (column: number, id: number): string => (id < 0 ? "others" : column === 1 ? locks.objects[id]!.name : placeName(facts, id));
+  // the labels of objects end where those of lock holders begin
+  const holders = flow.columns[2]!.reduce((most, { id }) => Math.max(most, lettersOf(name(2, id))), 0);
+  const most = [(width - 3 * BAR) / 2 - 3 * LABEL, Math.max((width - 3 * BAR) / 2 - 4 * LABEL - holders, width / 4), width / 2] as const;
+  const label = (column: number, id: number): string => shorten(column === 1 ? shortObject(name(column, id)) : name(column, id), most[column as 0 | 1 | 2], lettersOf);
   const select = (column: number, id: number): void => {
     if (id < 0) return;
     if (column === 1) choose(id === chosen ? undefined : id);
@@ -56,7 +71,7 @@ function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
           nodes.map((node, i) => (
             <g key={`${column} ${node.id}`} class="link" onClick={() => select(column, node.id)}>
               <rect x={x[column]} y={node.y} width={BAR} height={node.height} fill={column === 1 ? colourOf(i, dark) : "var(--soft)"} />
-              <text
+              {named(nodes, i) && <text
                 x={column === 2 ? x[2] - LABEL : x[column]! + BAR + LABEL}
                 y={node.y + node.height / 2}
                 dominant-baseline="middle"
@@ -64,8 +79,8 @@ function Graph({ locks, waits, facts, chosen, choose }: GraphProps) {
                 font-weight={node.id === (column === 1 ? chosen : location) ? "bold" : "normal"}
                 fill="var(--ink)"
               >
-                {name(column, node.id)}
-              </text>
+                {label(column, node.id)}
+              </text>}
               <title>{`${name(column, node.id)}: ${["waited", "was waited for", "held what others waited for"][column]} ${time(node.time)}`}</title>
             </g>
           )),
@@ -80,7 +95,7 @@ function Objects({ locks, rows, chosen, choose }: { locks: Locks; rows: readonly
   const of = (row: SumRow) => locks.objects[row.of.object]!;
   const columns: RowColumn<SumRow>[] = useMemo(
     () => [
-      { id: "what", title: "Waited for", width: "minmax(120px, 1fr)", value: (r) => of(r).name },
+      { id: "what", title: "Waited for", width: "minmax(120px, 1fr)", value: (r) => shortObject(of(r).name), full: (r) => of(r).name },
       { id: "time", title: "Waited", width: "100px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
       { id: "count", title: "Waits", width: "64px", value: (r) => r.count, cell: (r) => count(r.count) },
       { id: "threads", title: "By", hint: "Number of threads", width: "44px", value: (r) => r.threads, cell: (r) => count(r.threads) },
@@ -99,7 +114,7 @@ function Where({ locks, waits, facts, regions }: { locks: Locks; waits: readonly
   const columns: RowColumn<LockWait>[] = useMemo(
     () => [
       { id: "where", title: "Where", width: "minmax(200px, 1fr)", value: (w) => shortStack(stack(w)), full: (w) => [...stack(w), w.at].join("\n→ ") },
-      { id: "what", title: "For", width: "minmax(120px, 0.6fr)", value: (w) => locks.objects[w.object]!.name },
+      { id: "what", title: "For", width: "minmax(120px, 0.6fr)", value: (w) => shortObject(locks.objects[w.object]!.name), full: (w) => locks.objects[w.object]!.name },
       { id: "who", title: "Waiter", width: "110px", value: (w) => placeName(facts, w.location) },
       { id: "holder", title: "Lock holder", width: "minmax(110px, 0.6fr)", value: holder, full: (w) => (locks.stacks[w.holder_stack] ?? []).join("\n→ ") },
       { id: "time", title: "Time", width: "110px", time: true, value: (w) => w.time, bar: (w) => w.time / most },
@@ -173,7 +188,7 @@ export function LocksView() {
   if (!locks || !regions.data) return <Waiting problem={answer.problem ?? regions.problem} what="the waits" />;
   return (
     <>
-      <Toolbar status="A click on what was waited for shows its waits alone; one on a thread selects it">
+      <Toolbar hint="A click on what was waited for shows its waits alone; one on a thread selects it">
         <Choice label="Waits by" value={by} options={Object.entries(SUMS).map(([value, { title, hint }]) => ({ value, title, hint }))} onChange={(value) => setBy(value as By)} />
         <b>{`${time(total)} waited for ${count(rows.length)} objects`}</b>
       </Toolbar>
@@ -191,7 +206,7 @@ export function LocksView() {
         <Empty title="No waits here">Clear the process or the thread above.</Empty>
       ) : (
         <>
-          <div class="halves upper">
+          <div class="halves upper even">
             <Graph locks={locks} waits={waits} facts={facts} chosen={chosen} choose={choose} />
             <div class="side">
               <Objects locks={locks} rows={rows} chosen={chosen} choose={choose} />

@@ -16,7 +16,7 @@ import { useStackRows } from "../state/stackrows";
 import { placeName, processName, shortStack } from "../data/stacks";
 import { type Span, length, moment } from "../data/timescale";
 import { useChart } from "../charts/treechart";
-import { bytes, count, percent } from "../data/units";
+import { byteUnit, bytes, count, inUnit, percent } from "../data/units";
 import { Picture as Chart } from "./icicle";
 
 interface PictureProps {
@@ -42,7 +42,7 @@ function Picture({ memory, heap, several }: PictureProps) {
   const draw = useCallback(
     (pen: CanvasRenderingContext2D, wide: number, tall: number) => {
       width.current = wide;
-      paintSheet(pen, { curves, rates: false, span, low: 0, high, show: bytes, inks: inksOf(dark), focus: -1, cursor, chosen, marks }, wide, tall);
+      paintSheet(pen, { curves, rates: false, span, low: 0, high, show: bytes, bytes: true, inks: inksOf(dark), focus: -1, cursor, chosen, marks }, wide, tall);
     },
     [curves, marks, span, chosen, dark, theme, cursor],
   );
@@ -132,6 +132,8 @@ function Sites({ memory, rows, what, by, regions }: SitesProps) {
   const stack = (site: Site): string[] => (site.path === undefined ? [site.function ?? ""] : (memory.stacks[site.path] ?? []));
   const ofStack = useStackRows(regions, stack, (site) => (inPath(site) ? "callers" : "source"), inPath);
   const ofThread = { onSelect: (site: Site) => store.select({ location: site.location }, "replace"), selected: (site: Site) => site.location === store.selection.location };
+  const unit = byteUnit((rows[0]?.[key] ?? 0) / 100); // a step finer, as most are much smaller than the largest
+  const inBytes = (id: string, title: string, value: (site: Site) => number): RowColumn<Site> => ({ id, title, unit, width: "110px", value, cell: (s) => inUnit(value(s), unit, unit.size > 1 ? 1 : 0) });
   const columns: RowColumn<Site>[] = useMemo(
     () => [
       { id: "where", title: "Where", width: "minmax(220px, 1fr)", value: (s) => nameOf(facts, memory, s), full: (s) => stack(s).join("\n→ ") || nameOf(facts, memory, s) },
@@ -141,13 +143,13 @@ function Sites({ memory, rows, what, by, regions }: SitesProps) {
             { id: "file", title: "File", width: "minmax(120px, 0.6fr)", value: (s: Site) => s.file ?? "" },
           ]
         : []),
-      { id: "bytes", title: "Bytes", width: "110px", value: (s) => s[key], cell: (s) => bytes(s[key]), bar: (s) => s[key] / rows[0]![key] },
+      { ...inBytes("bytes", "Bytes", (s) => s[key]), bar: (s) => s[key] / rows[0]![key] },
       { id: "share", title: "Share", width: "76px", value: (s) => s[key], cell: (s) => percent(s[key] / whole) },
       { id: "blocks", title: "Blocks", width: "92px", value: (s) => s[blocks], cell: (s) => count(s[blocks]) },
       ...(what === "left"
         ? [
-            { id: "growing", title: "Kept growing", hint: "Became ever more until the end", width: "110px", value: (s: Site) => s.growing_bytes, cell: (s: Site) => bytes(s.growing_bytes) },
-            { id: "cache", title: "Soon complete", hint: "Allocated in a short time, as by a cache", width: "110px", value: (s: Site) => s.cache_bytes, cell: (s: Site) => bytes(s.cache_bytes) },
+            { ...inBytes("growing", "Kept growing", (s) => s.growing_bytes), hint: "Became ever more until the end", width: "136px" },
+            { ...inBytes("cache", "Soon complete", (s) => s.cache_bytes), hint: "Allocated in a short time, as by a cache", width: "136px" },
           ]
         : []),
     ],

@@ -16,7 +16,6 @@ import type { Selection } from "../state/store";
 import { length, moment, range, type Span } from "../data/timescale";
 import { amount, count, percent } from "../data/units";
 import { amountOf, rateOf } from "../data/weight";
-import type { View } from "../parts/view";
 
 const LISTED = 40; // maximum of lines in the legend
 
@@ -57,6 +56,7 @@ interface Lines {
   low: number;
   high: number;
   show: (value: number) => string;
+  bytes: boolean;
   /** The label of the axis at the left. */
   axis: string;
 }
@@ -69,7 +69,7 @@ function linesOf(subject: Subject, all: readonly Curve[], span: Span, together: 
   const [low, high] = extent(curves, span, rates);
   const show = (value: number): string => (metric ? (rates ? rateOf(metric, value) : amountOf(metric, value)) : amount(value, ""));
   const axis = !metric ? "value" : rates ? (metric.unit === "s" ? "seconds per second" : "per second") : metric.level ? "reached" : "since the thread began";
-  return { curves, rates, low, high: high > low ? high : low + 1, show, axis };
+  return { curves, rates, low, high: high > low ? high : low + 1, show, bytes: !rates && (metric?.unit === "bytes" || metric?.unit === "B"), axis };
 }
 
 const nameOf = (facts: Facts, location: number): string => (location === NONE ? "all together" : locationLabel(facts, location));
@@ -209,7 +209,7 @@ function useSubject(facts: Facts, counters: readonly string[]) {
   return { subjects, pick, subject: subjects.find((one) => one.key === wanted) ?? most ?? subjects[0] };
 }
 
-function Metrics() {
+export function MetricsView() {
   const store = useStore();
   const facts = useFacts();
   const selection = useSelection();
@@ -285,19 +285,3 @@ function Metrics() {
     </>
   );
 }
-
-const NONE_KNOWN =
-  "Metrics over time need a trace with metrics or counters: spartito run --trace --metric rusage:ru_utime,rusage:ru_minflt (spartito doctor lists what can be counted), or spartito.counter() in the program.";
-
-export const metrics: View = {
-  id: "metrics",
-  title: "Metrics",
-  available: (facts) => facts.has.metrics || facts.has.counters || NONE_KNOWN,
-  component: Metrics,
-  keys: [
-    ["← →  Page Up  Page Down  Home  End", "along the time"],
-    ["↑ ↓", "from line to line"],
-    ["Enter", "selects the thread"],
-    ["Escape", "clears thread and range of time"],
-  ],
-};

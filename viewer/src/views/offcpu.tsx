@@ -32,7 +32,7 @@ function Kinds({ times, before, chosen, choose }: KindsProps) {
       { id: "kind", title: "Waiting for", width: "minmax(120px, 1fr)", value: (k) => k.kind },
       { id: "time", title: "Time", width: "92px", time: true, value: (k) => k.waiting },
       { id: "share", title: "Of waiting", width: "110px", value: (k) => times.share(k), cell: (k) => percent(times.share(k)), bar: (k) => times.share(k) },
-      ...(before ? changeColumns(times.kinds, (k) => ({ now: k.waiting, before: before.ofKind(k.kind) })) : []),
+      ...(before ? changeColumns((k: KindSum) => ({ now: k.waiting, before: before.ofKind(k.kind) })) : []),
     ],
     [times, before],
   );
@@ -62,7 +62,7 @@ function Functions({ times, rows, before, regions }: FunctionsProps) {
       { id: "kind", title: "Waiting for", width: "minmax(110px, 0.3fr)", value: (r) => r.kind },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.waiting, bar: (r) => r.waiting / (times.rows[0]?.waiting || 1) },
       { id: "share", title: "Of waiting", width: "110px", value: (r) => times.share(r), cell: (r) => percent(times.share(r)) },
-      ...(before ? changeColumns(rows, (r) => ({ now: r.waiting, before: before(r) })) : []),
+      ...(before ? changeColumns((r: OffCpu) => ({ now: r.waiting, before: before(r) })) : []),
     ],
     [times, rows, before, regions],
   );
@@ -102,7 +102,7 @@ export function OffCpuView({ children }: { children?: ComponentChildren }) {
   if (!times.rows.length) return <Empty title="No waiting">The threads ran all the time, or their waits were shorter than about 40 µs.</Empty>;
   return (
     <>
-      <Toolbar status="Enter or a double click on a function shows its callers">
+      <Toolbar hint="Enter or a double click on a function shows its callers">
         {children}
         <b>{`${time(times.waited)} waited${times.busy ? `, ${percent(times.waited / times.busy)} of the time of all threads` : ""}`}</b>
       </Toolbar>

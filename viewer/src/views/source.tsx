@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The source with the time of each line; without recorded lines, the source of the selected function.
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useContext, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { PaintChoice, Uncompared, usePaint } from "../parts/against";
 import { type Measure, both, change, changeOf } from "../data/change";
 import { css, ofChange, ofHeat } from "../draw/colour";
@@ -11,6 +12,7 @@ import { type BaseLines, type HeatLine, type LineFunction, endOfBlock, heatLines
 import { useAnswer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { useHighlighted } from "../state/highlighted";
 import { Empty, Waiting } from "../parts/Empty";
+import { Syntax } from "../parts/syntax";
 import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
@@ -84,7 +86,7 @@ function beforeColumns(lines: readonly HeatLine[], unit: Unit): Column[] {
   ];
 }
 
-function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: boolean): Column[] {
+function columnsOf(lines: readonly HeatLine[], coloured: ComponentChildren[] | undefined, paint: "module" | Measure, dark: boolean): Column[] {
   const unit = timeUnit(lines.reduce((most, l) => Math.max(most, timeOf(l)), 0));
   const number = (text: (line: HeatLine) => string) => (i: number) => (lines[i]!.of < 0 ? "" : text(lines[i]!));
   const compared = lines.some((line) => line.before !== undefined);
@@ -124,7 +126,8 @@ function columnsOf(lines: readonly HeatLine[], paint: "module" | Measure, dark: 
       width: "minmax(320px, 1fr)",
       left: true,
       fixed: true,
-      cell: (i) => <>{lines[i]!.text ?? <span class="soft">…</span>}</>, // a line of source loses its end, not its middle
+      // a line of source loses its end, not its middle
+      cell: (i) => <span class="code">{lines[i]!.text === undefined ? <span class="soft">…</span> : (coloured?.[i] ?? lines[i]!.text)}</span>,
     },
   ];
 }
@@ -164,7 +167,9 @@ function advice(facts: Facts, missing: string | undefined, recorded: boolean): s
 function Listing({ lines, place, paint }: { lines: readonly HeatLine[]; place: Place; paint: "module" | Measure }) {
   const dark = useDark();
   const order = useMemo(() => Uint32Array.from(lines.keys()), [lines]);
-  const columns = useMemo(() => columnsOf(lines, paint, dark), [lines, paint, dark]);
+  const syntax = useContext(Syntax);
+  const coloured = useMemo(() => syntax(place.file, lines.map(({ text }) => text)), [lines, syntax]);
+  const columns = useMemo(() => columnsOf(lines, coloured, paint, dark), [lines, coloured, paint, dark]);
   const first = lines.findIndex((l) => l.line >= place.line);
   const end = lines.some((l) => l.text !== undefined) ? endOfBlock(lines, place.line) : 0;
   const inside = (i: number): boolean => place.line > 0 && lines[i]!.line >= place.line && lines[i]!.line <= end;

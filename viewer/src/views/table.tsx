@@ -31,8 +31,8 @@ function timeColumn(id: string, title: string, hint: string, values: Float64Arra
   return { id, title, unit: unit.name, hint, width: room(bar ? 112 : 92, inUnit(largest(values), unit)), cell: (row) => inUnit(values[row]!, unit), ...(bar && { bar }) };
 }
 
-function shareColumn(id: string, hint: string, values: Float64Array, total: number): Column {
-  return { id, title: "%", hint, width: "54px", cell: (row) => percent(total ? values[row]! / total : 0).replace(" %", "") };
+function shareColumn(id: string, title: string, hint: string, values: Float64Array, total: number): Column {
+  return { id, title, unit: "%", hint, width: "66px", cell: (row) => percent(total ? values[row]! / total : 0).replace(" %", "") };
 }
 
 const exclusiveOf = (metric: Metric): string => `${metric.name}:excl`;
@@ -115,10 +115,10 @@ function make(
     ...split("running", "Part of the self time in which the threads ran", running),
     ...split("waiting", "Part of the self time in which the threads waited", waiting),
     timeColumn("excl", "self time", "Exclusive time: in the function itself, without callees", excl, wide, largest(excl)),
-    shareColumn("exclShare", "Self time, of the self time of all functions", excl, flat.total),
+    shareColumn("exclShare", "self", "Self time, of the self time of all functions", excl, flat.total),
     ...changeColumns(flat, keys),
     timeColumn("incl", "total time", "Inclusive time: with all that it calls; recursion counts once", incl, wide, largest(incl)),
-    shareColumn("inclShare", "Total time, of the self time of all functions", incl, flat.total),
+    shareColumn("inclShare", "total", "Total time, of the self time of all functions", incl, flat.total),
   ];
   const called: Column[] = [
     { id: "visits", title: "calls", width: room(84, count(largest(visits))), cell: (row) => count(visits[row]!) },

@@ -13,7 +13,7 @@ import { Toolbar } from "../parts/Menu";
 import { Rows, type RowColumn } from "../parts/Rows";
 import { WholeRun } from "../parts/WholeRun";
 import { placeName, regionNamed } from "../data/stacks";
-import { count, time } from "../data/units";
+import { count, time, timeUnit } from "../data/units";
 
 const UNKNOWN = "(not known)";
 const asTasks = (columns: Columns<"tasks">): Tasks => columns.meta;
@@ -56,9 +56,9 @@ function Groups({ groups, before, regions, chosen, choose }: GroupsProps) {
       { id: "name", title: "Outermost coroutine", width: "minmax(180px, 1fr)", value: (g) => g.name ?? UNKNOWN },
       { id: "tasks", title: "Tasks", width: "76px", value: (g) => g.tasks, cell: (g) => count(g.tasks) },
       { id: "running", title: "Running", width: "116px", time: true, value: (g) => g.running, bar: (g) => g.running / most },
-      ...(before ? changeColumns(groups, (g) => ({ now: g.running, before: before.get(g.name)?.running ?? 0 }), "ran before") : []),
+      ...(before ? changeColumns((g: TaskGroup) => ({ now: g.running, before: before.get(g.name)?.running ?? 0 }), "ran before") : []),
       { id: "waiting", title: "Waiting", width: "116px", time: true, value: (g) => g.waiting, bar: (g) => g.waiting / most },
-      ...(before ? changeColumns(groups, (g) => ({ now: g.waiting, before: before.get(g.name)?.waiting ?? 0 }), "waited before") : []),
+      ...(before ? changeColumns((g: TaskGroup) => ({ now: g.waiting, before: before.get(g.name)?.waiting ?? 0 }), "waited before") : []),
       { id: "longest", title: "Longest wait", width: "136px", time: true, value: (g) => g.longest },
       { id: "steps", title: "Steps", width: "76px", value: (g) => g.steps, cell: (g) => count(g.steps) },
       { id: "ended", title: "Ended", width: "150px", value: (g) => ended(g.states) },
@@ -91,7 +91,7 @@ function List({ tasks, facts, all }: { tasks: readonly Task[]; facts: Facts; all
     () => [
       { id: "name", title: "Task", width: "minmax(120px, 1fr)", value: (t) => t.name || `task ${t.id}` },
       { id: "region", title: "Coroutine", width: "minmax(140px, 1fr)", value: (t) => t.region ?? UNKNOWN },
-      { id: "begin", title: "Begin", width: "90px", time: true, value: (t) => t.begin },
+      { id: "begin", title: "Begin", width: "90px", time: true, unit: timeUnit(facts.duration), value: (t) => t.begin },
       { id: "running", title: "Running", width: "116px", time: true, value: (t) => t.running, bar: (t) => t.running / most },
       { id: "waiting", title: "Waiting", width: "116px", time: true, value: (t) => t.waiting, bar: (t) => t.waiting / most },
       { id: "steps", title: "Steps", width: "70px", value: (t) => t.steps, cell: (t) => count(t.steps) },

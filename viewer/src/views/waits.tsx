@@ -50,7 +50,7 @@ function Kinds({ waits, before, waited, busy, chosen, choose }: KindsProps) {
       share("share", "Of waiting", "Of all waiting", waited),
       share("all", "Of all", "Of all time of all ranks and threads", busy),
       { id: "count", title: "Waits", width: "72px", value: (m) => m.count, cell: (m) => count(m.count), fixed: true },
-      ...(before ? changeColumns(rows, (m) => ({ now: m.time, before: before.metric(m) })).map((c) => ({ ...c, fixed: true })) : []),
+      ...(before ? changeColumns((m: WaitMetric) => ({ now: m.time, before: before.metric(m) })).map((c) => ({ ...c, fixed: true })) : []),
     ],
     [waits, before, waited, busy],
   );
@@ -66,7 +66,7 @@ function Who({ rows, before, kinds, facts }: { rows: readonly WaitRow[]; before:
     () => [
       { id: "who", title: "Rank", width: "minmax(100px, 1fr)", left: true, value: (w) => w.process, cell: (w) => processName(facts, w.process) },
       { id: "waited", title: "Waited", width: "110px", time: true, value: (w) => w.waited, bar: (w) => w.waited / most },
-      ...(before ? changeColumns(list, (w) => ({ now: w.waited, before: before.waiter(w.process, kinds).waited })) : []),
+      ...(before ? changeColumns((w: Waiter) => ({ now: w.waited, before: before.waiter(w.process, kinds).waited })) : []),
       { id: "caused", title: "Was waited for", width: "150px", time: true, value: (w) => w.caused, bar: (w) => w.caused / most },
     ],
     [list, before, facts],
@@ -101,7 +101,7 @@ function Where({ waits, before, rows, facts, regions }: WhereProps) {
       { id: "who", title: "Waiter", width: "110px", value: (r) => placeName(facts, r.location) },
       { id: "on", title: "Waited for", width: "110px", value: (r) => processName(facts, r.on) || "no single rank" },
       { id: "time", title: "Time", width: "110px", time: true, value: (r) => r.time, bar: (r) => r.time / most },
-      ...(before ? changeColumns(rows, (r) => ({ now: r.time, before: before.of(r) })) : []),
+      ...(before ? changeColumns((r: WaitRow) => ({ now: r.time, before: before.of(r) })) : []),
       { id: "longest", title: "Longest", width: "110px", time: true, value: (r) => r.longest },
       { id: "count", title: "Waits", width: "72px", value: (r) => r.count, cell: (r) => count(r.count) },
     ],
@@ -163,7 +163,7 @@ function MpiWaits({ children }: { children?: ComponentChildren }) {
       </Toolbar>
       <Uncompared problem={base.problem} />
       <WholeRun what="Waits" />
-      <div class="halves upper">
+      <div class="halves upper fitted" style={{ "--rows": 1 + Math.max(waits.metrics.filter((m) => m.count > 0).length, waiters(rows).length) }}>
         <div class="pane">
           <Kinds waits={waits} before={before} waited={sum} busy={facts.locations.reduce((s, l) => s + l.busy, 0)} chosen={metric} choose={choose} />
         </div>
