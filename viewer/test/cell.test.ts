@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
+import { recordBy, type Facts } from "../src/data/facts";
 import { NOWHERE, Store } from "../src/state/store";
 
 it("a frame keeps its selection without a URL", () => {
@@ -16,4 +17,9 @@ it("a frame keeps its selection without a URL", () => {
   // frames have separate selections
   expect(other.selection.view).not.toBe("table");
   expect(NOWHERE.location.hash).toBe("");
+});
+
+it("advice names a command line, or a magic for notebooks", () => {
+  expect(recordBy({ title: "weather.py --steps 3" } as Facts, "--lines f")).toBe("spartito run --lines f");
+  expect(recordBy({ title: "In[7]" } as Facts, "--lines f")).toBe("%%spartito --lines f");
 });

@@ -77,8 +77,8 @@ class Opening:
     """An experiment that a thread opens. One with millions of call paths takes seconds, and the page can be shown meanwhile."""
 
     def __init__(self, directory: str, values: dict[str, object]) -> None:
-        """Returns after PROMPT seconds at the latest. Refused, _analyse.Error: the experiment cannot be read, as is known by then. Later
-        errors are those of `future`."""
+        """Returns after PROMPT seconds at the latest. Refused, _analyse.Error: by then it is known that the experiment cannot be
+        read. Later errors are those of `future`."""
         compare = values.get("compare")
         assert compare is None or isinstance(compare, str)
         base = compare and opened(compare)
@@ -144,8 +144,13 @@ async def _serve(server: Server, silent: bool, experiment: Opening | None = None
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # keep ignoring a signal that nohup ignores
             loop.add_signal_handler(number, stop.set)
     redirect = _show(server, silent)
+
+    def opened(future: asyncio.Future[kinds.Experiment]) -> None:
+        if future.exception():
+            stop.set()
+
     if experiment:
-        asyncio.wrap_future(experiment.future).add_done_callback(lambda future: future.exception() and stop.set())
+        asyncio.wrap_future(experiment.future).add_done_callback(opened)
     try:
         await server.serve(stop)
         if experiment and experiment.future.done():

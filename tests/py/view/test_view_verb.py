@@ -121,7 +121,8 @@ def test_an_error_of_a_large_experiment_ends_it(experiment, gate, tmp_path):
     shutil.rmtree(tmp_path / "y" / "raw")
     open(gate, "w").close()
     assert viewing.process.wait(100) == 1
-    assert "raw" in one_line(viewing.process.stderr.read().replace("Ctrl-C ends it\n", ""))
+    printed = viewing.process.stderr.read().splitlines()
+    assert printed[0] == "Ctrl-C ends it" and len(printed) == 2 and printed[1].startswith("spartito: ") and "raw" in printed[1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])

@@ -125,8 +125,8 @@ export function OneRun() {
 }
 
 const PAINTS = [
-  { value: "module", title: "One run", hint: "The colours of one run alone" },
-  { value: "relative", title: "Change %", hint: "Relative change since the other run" },
+  { value: "module", title: "One run", hint: "The colours without a comparison" },
+  { value: "relative", title: "Change %", hint: "Change, relative to the other run or range of time" },
   { value: "absolute", title: "Change s", hint: "Change against the largest change of all" },
 ];
 

@@ -27,7 +27,7 @@ function beforeColumns(model: BottomUp, unit: Unit): Column[] {
     return text({ now: excl, before: baseExcl ?? 0 });
   };
   return [
-    { id: "before", title: "Self before", unit: unit.name, hint: "In the other run", width: "116px", cell: of(({ before }) => inUnit(before, unit)) },
+    { id: "before", title: "Self before", unit: unit.name, hint: "In the other run or range of time", width: "116px", cell: of(({ before }) => inUnit(before, unit)) },
     { id: "change", title: "Change", unit: unit.name, width: "104px", cell: of(({ now, before }) => signed(inUnit(now - before, unit), now - before)) },
     { id: "ratio", title: "Change", unit: "%", width: "88px", fixed: true, cell: of(changeOf) },
   ];

@@ -44,7 +44,7 @@ function Hint({ sides, regions, weight, spot, at }: { sides: Sides; regions: Reg
           [spot.half === "up" ? `${weight.name} by these callers` : weight.total, `${weight.show(tree.incl[spot.row]!)}, ${percent(tree.incl[spot.row]! / sides.total)}`],
           spot.half === "down" && region !== NONE && [weight.self, weight.show(tree.excl[spot.row]!)],
           tree.visits[spot.row]! > 0 && ["calls", count(tree.visits[spot.row]!)],
-          tree.base !== undefined && ["against the other run", both(weight.show.bind(weight), { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],
+          tree.base !== undefined && ["before, and the change", both(weight.show.bind(weight), { now: tree.incl[spot.row]!, before: tree.base.incl[spot.row]! })],
           region !== NONE && regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
         ]}
       />
@@ -138,7 +138,7 @@ function Picture({ of, regions, weight, paint, go }: { of: Sandwich; regions: Re
 function beforeColumns(edges: readonly Edge[], weight: Weight, unit: Unit): Column[] {
   const of = (i: number) => ({ now: edges[i]!.incl, before: edges[i]!.before ?? 0 });
   return [
-    { id: "before", title: "Before", unit: unit.name, hint: "In the other run", width: "92px", cell: (i) => weight.cell(of(i).before, unit) },
+    { id: "before", title: "Before", unit: unit.name, hint: "In the other run or range of time", width: "92px", cell: (i) => weight.cell(of(i).before, unit) },
     { id: "change", title: "Change", unit: "%", width: "84px", cell: (i) => changeOf(of(i)), full: (i) => both(weight.show.bind(weight), of(i)) },
   ];
 }
@@ -233,7 +233,7 @@ function Callers() {
           {count(found.visits)} {found.visits === 1 ? "call" : "calls"}
           {recursive > 0 && `, ${count(recursive)} of them within another one: counted once in the total`}
         </span>}
-        {base && <span title={`${weight.show(base.incl)} there`}>{`against the other run: ${both(weight.show.bind(weight), { now: found.incl, before: base.incl })}`}</span>}
+        {base && <span title={`${weight.show(base.incl)} there`}>{`before, and the change: ${both(weight.show.bind(weight), { now: found.incl, before: base.incl })}`}</span>}
         <PaintChoice paint={paint} onPaint={setPaint} none={tree.data.baseNone} />
       </Toolbar>
       <Uncompared problem={tree.data.baseNone} />

@@ -130,7 +130,7 @@ function Hint({ p, before, weight, regions, node, at }: { p: Picture; before: Ca
       <Pairs
         of={[
           [weight.total, `${weight.show(graph.incl[region]!)}, ${percent(graph.incl[region]! / total)}`],
-          before !== undefined && ["against the other run", changed(graph.incl[region]!, before.incl[region]!)],
+          before !== undefined && ["before, and the change", changed(graph.incl[region]!, before.incl[region]!)],
           [weight.self, `${weight.show(graph.excl[region]!)}, ${percent(graph.excl[region]! / total)}`],
           graph.visits[region]! > 0 && ["calls", count(graph.visits[region]!)],
           regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],

@@ -67,9 +67,9 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
   const unit = columnUnit(Math.max(largest(flat.excl), largest(base.excl))); // the unit of the column of exclusive time, which is adjacent
   const plus = (value: number, text: string): string => (value > 0 ? `+${text}` : text);
   return [
-    timeColumn("base", "before", "Self time in the other run", base.excl, unit),
+    timeColumn("base", "before", "Self time in the other run or range of time", base.excl, unit),
     {
-      ...timeColumn("change", "change", "Self time, more or less than in the other run", change, unit),
+      ...timeColumn("change", "change", "Self time, more or less than in the other run or range of time", change, unit),
       width: room(108, `+${inUnit(largest(change), unit)}`),
       cell: (row) => plus(change[row]!, inUnit(change[row]!, unit)),
     },
@@ -77,7 +77,7 @@ function changeColumns(flat: Flat, keys: Keys): Column[] {
       id: "ratio",
       unit: "%",
       title: "change",
-      hint: "Self time, relative to the other run",
+      hint: "Self time, relative to the other run or range of time",
       width: "100px",
       cell: (row) => changeOf({ now: flat.excl[row]!, before: base.excl[row]! }),
     },
