@@ -138,6 +138,13 @@ def test_lines_alone_speak_for_themselves():
     assert sentences_of(experiment([2.0], visits=0), [row("m:f", 2.0)], FixedModel(lines=lines)) == [
         "The longest line is 4 of m:f: 75 % of that function's 2.000 s."
     ]
+    # the line that calls the main function is not the one that takes the time
+    module = {"name": "m:<module>", "excl": 0.2, "callees": 3.0, "lines": [(9, 1, 0.1, 3.0), (10, 1, 0.1, 0.0)]}
+    text = sentences_of(experiment([3.0], visits=0), [row("m:f", 2.0)], FixedModel(lines=[module, *lines]))
+    assert text == ["The longest line is 4 of m:f: 75 % of that function's 2.000 s."]
+    module["lines"].append((11, 99, 2.5, 0.0))
+    text = sentences_of(experiment([3.0], visits=0), [row("m:f", 2.0)], FixedModel(lines=[module]))
+    assert text == ["The longest line is 11 of m:<module>: 78 % of that function's 3.200 s."]
 
 
 def test_nothing_off_and_costly():

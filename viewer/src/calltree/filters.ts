@@ -67,7 +67,7 @@ function combined(tree: Paths, of: Uint32Array, numbers: PairMap, kept: Uint8Arr
 /** own: 1 for each region of own code. */
 function folded(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
   const { code, foldRecursion } = filters;
-  const kept = keptRows(tree, filters);
+  const kept = PAGE ? keptRows(tree, filters) : new Uint8Array(tree.count).fill(COUNTED);
   const numbers = new PairMap();
   const of = new Uint32Array(tree.count);
   const isOther = (region: number): boolean => region !== NONE && own[region] !== 1;
@@ -79,8 +79,8 @@ function folded(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
     // the root's row may be the caller of nothing: an own function that other code started is an outermost one
     const caller = up && numbers.secondOf(up - 1) === ROOT_REGION ? 0 : up;
     if (code === "own" && isOther(region)) return caller ? up : numbers.add(0, ROOT_REGION) + 1;
-    if (code === "entries" && isOther(region) && up && isOther(numbers.secondOf(up - 1))) return up;
-    return (foldRecursion && region !== NONE && outer(caller, region)) || numbers.add(caller, region) + 1;
+    if (PAGE && code === "entries" && isOther(region) && up && isOther(numbers.secondOf(up - 1))) return up;
+    return (PAGE && foldRecursion && region !== NONE && outer(caller, region)) || numbers.add(caller, region) + 1;
   };
   for (let row = 0; row < tree.count; row++) {
     const up = tree.parent[row] === NONE ? 0 : of[tree.parent[row]!]!;
@@ -109,5 +109,5 @@ function withoutSmall(tree: Paths, least: number): Paths {
 /** own: 1 for each region of own code. With code "own", what no own function led to is a row of the root's region. */
 export function filteredPaths(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
   const rows = folded(tree, own, filters);
-  return arranged(filters.least ? withoutSmall(rows, filters.least) : rows);
+  return arranged(PAGE && filters.least ? withoutSmall(rows, filters.least) : rows);
 }

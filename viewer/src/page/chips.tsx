@@ -50,7 +50,7 @@ export function chipsOf(selection: Selection, facts: Facts | undefined, regions:
     const to = end ?? facts?.duration ?? from;
     chips.push({ what: "time", text: `${time(from)} to ${time(to)} (${time(to - from)})`, clear: { begin: undefined, end: undefined } });
   }
-  const other = readRange(against);
+  const other = PAGE && readRange(against);
   if (other)
     chips.push({
       what: "against",
@@ -59,7 +59,7 @@ export function chipsOf(selection: Selection, facts: Facts | undefined, regions:
       filter: true,
     });
   if (path && path.length > 1) chips.push({ what: "in", text: "this call path only", clear: { path: undefined, region } });
-  return [...chips, ...activeFilters(selection)];
+  return PAGE ? [...chips, ...activeFilters(selection)] : chips;
 }
 
 const NEAR = 4; // breadcrumbs at each end of a long path
@@ -108,16 +108,17 @@ export function Chips({ facts, view }: { facts: Facts | undefined; view: View })
   const regions = useRegions().data;
   const chips = chipsOf(selection, facts, regions);
   const { begin, end } = selection;
+  const isOff = (chip: Chip): boolean => PAGE && chip.filter === true && !view.filtered;
   const path = selection.path ?? selection.centre;
   if (!chips.length && !path) return null;
   return (
     <div class="chips">
       {chips.map((chip) => (
-        <span class={chip.filter && !view.filtered ? "chip off" : "chip"} key={chip.what} title={chip.filter && !view.filtered ? "Not in this view, which shows all call paths" : undefined}>
+        <span class={isOff(chip) ? "chip off" : "chip"} key={chip.what} title={isOff(chip) ? "Not in this view, which shows all call paths" : undefined}>
           <small>{chip.what}</small> <b title={chip.text}>
             <Name text={chip.text} />
           </b>
-          {chip.what === "time" && facts?.has.compare === false && (
+          {PAGE && chip.what === "time" && facts?.has.compare === false && (
             <button title="Compare another range of time with this one: select it then" onClick={() => store.select({ against: writeRange(begin ?? 0, end ?? facts.duration) })}>
               compare
             </button>

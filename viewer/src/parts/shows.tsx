@@ -2,13 +2,13 @@
 // What a picture or table of call paths shows: its weight, and whose code.
 import { ENTRIES, OWN } from "../data/url";
 import { useSelection, useStore } from "../state/hooks";
-import { Choice } from "./Menu";
+import { Choice, type Option } from "./Menu";
 import { Weigh } from "./Weigh";
 
 const ALL = "all";
-const CODE = [
+const CODE: readonly Option[] = [
   { value: ALL, title: "All code" },
-  { value: ENTRIES, title: "Own and called", hint: "Functions of the program and those of other code that they call; the time below these counts for them" },
+  ...(PAGE ? [{ value: ENTRIES, title: "Own and called", hint: "Functions of the program and those of other code that they call; the time below these counts for them" }] : []),
   { value: OWN, title: "Own code", hint: "Functions of the program; the time of other code counts for the own function that led to it" },
 ];
 

@@ -25,9 +25,10 @@ function treeOf(weight: Weight): (columns: Columns<"tree">) => Tree {
 
 /** Whether the selection has a filter. That for found functions needs a search or a module. */
 export const isFiltered = (selection: Selection): boolean =>
-  FILTERS.some((name) => selection[name] !== undefined && (name !== "only" || selection.search !== undefined || selection.module !== undefined));
+  !PAGE ? selection.code === OWN : FILTERS.some((name) => selection[name] !== undefined && (name !== "only" || selection.search !== undefined || selection.module !== undefined));
 
 function filtersIn(selection: Selection, regions: Regions): Filters {
+  if (!PAGE) return { code: OWN };
   const { code, hide, fold, only, least, search, module } = selection;
   return {
     code: code === OWN || code === ENTRIES ? code : undefined,
@@ -64,18 +65,19 @@ export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
 function useShown(answer: Answer<Tree>, filtered: boolean, byMetric: boolean): Answer<Tree> {
   const selection = useSelection();
   const against = useAgainstRange();
-  const compared = against !== undefined && !byMetric;
+  const compared = PAGE && against !== undefined && !byMetric;
   const other = useAnswer(compared ? "tree" : undefined, { ...range(selection), ...against }, asTree);
   const own = useRegions().data?.own;
   const filters = useFilters();
   let { data } = answer;
-  if (compared) data = data && other.data && treeBeside(data, other.data);
+  if (PAGE && compared) data = data && other.data && treeBeside(data, other.data);
   if (filtered && isFiltered(selection)) data = data && own && filters && filteredTree(data, own, filters);
   return { data, loading: answer.loading || (compared && other.loading), problem: answer.problem ?? (compared ? other.problem : undefined) };
 }
 
 /** The range of time with which the selected one is compared; undefined: none. Two runs are compared as wholes only. */
 export function useAgainstRange(): { begin: number; end: number } | undefined {
+  if (!PAGE) return undefined;
   const { against, begin, end } = useSelection();
   const facts = useContext(KnownFacts);
   return facts?.has.compare || (begin === undefined && end === undefined) ? undefined : readRange(against);
@@ -88,7 +90,9 @@ export function useWholeTree(wanted: boolean): Answer<Tree> {
 
 /** All functions of the selection. With filters, and beside another range of time, they are summed up from the call tree; without times
  * there is neither. */
-export function useFlat(): Answer<Flat> {
+export const useFlat = (): Answer<Flat> => (PAGE ? useSummed() : useAnswer("flat", range(useSelection()), asFlat));
+
+function useSummed(): Answer<Flat> {
   const selection = useSelection();
   const facts = useContext(KnownFacts);
   const against = useAgainstRange();
