@@ -222,7 +222,7 @@ def _lines(model: Model) -> list[Sentence]:
     """A sentence about the recorded line with the most time."""
     most: tuple[float, dict[str, Any], tuple[int, int, float, float]] | None = None
     for function in model.lines():
-        passes = function["name"].endswith(":<module>")  # most time of a module passes through the line that calls its main function
+        passes = function["name"].endswith(":<module>")  # most time of a module is in the line that calls its main function
         for line in function["lines"]:
             time = line[2] + (0 if passes else line[3])
             if most is None or time > most[0]:
