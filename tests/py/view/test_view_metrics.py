@@ -163,7 +163,7 @@ def test_a_part_of_a_curve_is_as_the_whole(model):
     first = len(fine) // 3
     begin, end = ((fine[i][0] + fine[i + 1][0]) / 2 for i in (first, first + len(fine) // 100 + 2))
     part = curves(model, pixels=164, name="ru_utime", location=0, begin=begin, end=end)[0, metric]
-    half = 0.5e-9  # times are whole nanoseconds, and the middle between two is rounded
+    half = 0.51e-9  # times are whole nanoseconds, and the middle between two is rounded
     assert part[0][0] - half <= begin < part[1][0] + half and part[-2][0] - half < end <= part[-1][0] + half
     for at, value, *_ in part:
         i = bisect.bisect_right([row[0] for row in fine], at)
