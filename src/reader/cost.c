@@ -25,7 +25,7 @@ _Static_assert(offsetof(struct sp_raw_header, cost_out_ps) == COSTS_AT + sizeof(
 
 /* A META value in memory. */
 struct value {
-	unsigned char *p; /* in `chunk`; NULL: not found */
+	unsigned char *p; /* in that chunk; NULL: not found */
 	size_t n;
 	int chunk; /* index in raw.chunks */
 };

@@ -53,5 +53,6 @@ def main(given: dict[str, object], operands: list[str]) -> int:
         directory.describe(None, became)
     except OSError as e:
         complain(f"the end is not recorded in experiment.json: {reason(e)}")
+    found.seal()
     finish(directory, found, texts, [])
     return 0

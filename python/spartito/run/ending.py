@@ -19,9 +19,8 @@ HELPER_COMMANDS = (b"resource_tracker", b"forkserver")  # in the command lines o
 
 def finish(directory: Directory, found: Found, texts: dict[str, str], reported: list[str]) -> None:
     """Finishes the experiment of a run that has ended: compression, summary, formats and level-of-detail index, as the settings
-    ask. With --no-finalize, it does only the work that needs this machine. texts: the values of settings. reported: lines that were
-    printed already."""
-    found.seal()
+    ask. With --no-finalize, it does only the work that needs this machine. found: with its checksums (Found.seal()). texts: the
+    values of settings. reported: lines that were printed already."""
     if directory.wanted:
         _defer(directory, found, texts["quiet"] == "1")
         return

@@ -44,14 +44,14 @@ interface Sight {
 const laneName = (facts: Facts, { location }: Lane): string => (location < 0 ? "others" : placeName(facts, location));
 
 function sightOf(critical: Critical, facts: Facts, pen: CanvasRenderingContext2D, width: number, height: number): Sight {
-  const room = height - TOP - AXIS - PAD;
-  const lanes = lanesOf(critical.locations, Math.max(Math.floor(room / LEAST_LANE), 1));
+  const space = height - TOP - AXIS - PAD;
+  const lanes = lanesOf(critical.locations, Math.max(Math.floor(space / LEAST_LANE), 1));
   setFont(pen);
   const widest = lanes.lanes.reduce((most, lane) => Math.max(most, measure(pen, laneName(facts, lane))), measure(pen, "Functions"));
   const left = Math.min(widest, width * 0.25) + 2 * PAD;
   const [, begin = 0] = critical.pieces[0] ?? [];
   const [, , end = begin + critical.length] = critical.pieces[critical.pieces.length - 1] ?? [];
-  return { width, left, right: width - measure(pen, "100.0 %") - 2 * PAD, lane: room / Math.max(lanes.lanes.length, 1), lanes, shares: sharesOf(critical, LEAST_SHARE), span: { begin, end } };
+  return { width, left, right: width - measure(pen, "100.0 %") - 2 * PAD, lane: space / Math.max(lanes.lanes.length, 1), lanes, shares: sharesOf(critical, LEAST_SHARE), span: { begin, end } };
 }
 
 /** The part of the picture at a point. */
@@ -91,9 +91,9 @@ function paintShares(pen: CanvasRenderingContext2D, s: Sight, p: Paint): void {
     if (width > 44) {
       pen.fillStyle = css(INK[p.dark ? "dark" : "light"]);
       const share = ` ${percent(end - begin)}`;
-      const room = region ? width - 8 - measure(pen, share) : 0;
-      const name = shorten(region?.name ?? "others", room > 30 ? room : width - 8, (part) => measure(pen, part));
-      pen.fillText(room > 30 ? name + share : name, x + 4, PAD + BAR / 2 + 1);
+      const space = region ? width - 8 - measure(pen, share) : 0;
+      const name = shorten(region?.name ?? "others", space > 30 ? space : width - 8, (part) => measure(pen, part));
+      pen.fillText(space > 30 ? name + share : name, x + 4, PAD + BAR / 2 + 1);
     }
     if (p.focus && "share" in p.focus && p.focus.share === i) {
       pen.strokeStyle = p.inks.ink;

@@ -87,7 +87,7 @@ export class Flat {
   }
 }
 
-const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0);
+export const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0);
 
 /** For useAnswer(): the views that use it share one object. */
 export function asFlat(columns: Columns<"flat">): Flat {

@@ -41,9 +41,9 @@ export function placeMatrix(size: number, ranks: number, label: number, width: n
   const narrow = width < NARROW;
   const longest = narrow ? 0 : BARS;
   const left = Math.max(Math.min(label, width * 0.2), MIN_LABEL) + 2 * GAP;
-  const roomFor = (numbers: number): number => Math.max(Math.min(width - left - numbers - longest - 3 * GAP, height - TOP - FOOT - GAP) / Math.max(size, 1), 0.5);
-  const numbers = roomFor(NUMBER) >= LINE ? NUMBER : 0; // only if each row has a name
-  const cell = roomFor(numbers);
+  const sizeFor = (numbers: number): number => Math.max(Math.min(width - left - numbers - longest - 3 * GAP, height - TOP - FOOT - GAP) / Math.max(size, 1), 0.5);
+  const numbers = sizeFor(NUMBER) >= LINE ? NUMBER : 0; // only if each row has a name
+  const cell = sizeFor(numbers);
   const right = left + size * cell + GAP;
   return {
     left,

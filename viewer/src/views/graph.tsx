@@ -61,10 +61,10 @@ function useDrawn(least: string | undefined, leastCall: string, framed: boolean,
   const total = tree.data?.total ?? 0;
   const share = least === undefined && graph ? shareFor(graph, total, SHARES, CLEAR) : Number(least ?? 0);
   const first = least === undefined && around === undefined && size.width > 0; // nothing was chosen
-  const room = useRef(size);
+  const space = useRef(size);
   // the lines above depend on the picture, and the height that they leave must not change it again
-  if (Math.abs(room.current.width - size.width) > SAME || Math.abs(room.current.height - size.height) > SAME) room.current = size;
-  const { width, height } = room.current;
+  if (Math.abs(space.current.width - size.width) > SAME || Math.abs(space.current.height - size.height) > SAME) space.current = size;
+  const { width, height } = space.current;
   const drawn = useMemo(() => {
     if (!graph || !regions) return undefined;
     const words = {
@@ -113,7 +113,7 @@ function leftOut({ picked, graph }: Picture, before: CallGraph | undefined, regi
   const { beyond, small, smallEdges } = picked;
   if (beyond.length) {
     const names = Array.from(beyond.subarray(0, NAMED), (region) => nameOf(regions, region)).join(", ");
-    parts.push(`no room for ${count(beyond.length)} functions: ${names}${beyond.length > NAMED ? "…" : ""}`);
+    parts.push(`no space for ${count(beyond.length)} functions: ${names}${beyond.length > NAMED ? "…" : ""}`);
   }
   if (small) parts.push(`${count(small)} smaller ${small === 1 ? "function" : "functions"}`);
   if (smallEdges) parts.push(`${count(smallEdges)} smaller ${smallEdges === 1 ? "call" : "calls"}`);

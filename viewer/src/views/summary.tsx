@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { css, ofModule } from "../draw/colour";
 import type { Columns } from "../data/columns";
 import { type Facts, type Regions } from "../data/facts";
-import { byPackage, type Flat, sorted } from "../data/flat";
+import { byPackage, type Flat, sorted, sumOf } from "../data/flat";
 import { useFlat } from "../state/calls";
 import { type Answer, useDark, useFacts, useQuery, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { useRegionColours } from "../state/colours";
@@ -26,8 +26,6 @@ interface SelfProps {
   excl: Float64Array;
   imports: number;
 }
-
-const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, value) => sum + value, 0);
 
 /** The bar of all imports, whose functions have no bars. */
 function useImportsBar({ weight, imports }: SelfProps, total: number): Bar {
