@@ -177,9 +177,15 @@ static void open_object(struct sp_objects *o, struct sp_code *c)
 	if (!x || x->jit || sp_target_mappings(o->t, &m))
 		return;
 	const struct sp_mapping *piece = sp_mappings_at(&m, c->begin);
-	const struct sp_mapping *head = piece ? head_of(&m, piece) : NULL;
-	bool file = piece && !strcmp(piece->path, x->path) && sp_target_file(o->t, piece, path, sizeof path);
-	if (!file && piece && x->path[0] == '/') {
+	if (!piece || strcmp(piece->path, x->path)) {
+		/* another object may be at its address now */
+		c->unloaded = true;
+		sp_mappings_free(&m);
+		return;
+	}
+	const struct sp_mapping *head = head_of(&m, piece);
+	bool file = sp_target_file(o->t, piece, path, sizeof path);
+	if (!file && x->path[0] == '/') {
 		/* a deleted file; only root may use this path */
 		snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)o->t->pid, (unsigned long)piece->begin,
 		         (unsigned long)piece->end);
@@ -225,7 +231,8 @@ static bool same(const struct sp_objects *o, const struct sp_code *code, size_t 
 	bool equal = n == o->n_code;
 	for (size_t i = 0; equal && i < n; i++)
 		equal = code[i].begin == o->code[i].begin && code[i].end == o->code[i].end &&
-		        code[i].offset == o->code[i].offset && code[i].object == o->code[i].object;
+		        code[i].offset == o->code[i].offset && code[i].object == o->code[i].object &&
+		        !o->code[i].unloaded;
 	return equal;
 }
 
@@ -410,6 +417,8 @@ const struct sp_code_symbol *sp_objects_at(struct sp_objects *o, uint64_t pc)
 		return NULL;
 	if (!c->known)
 		open_object(o, c);
+	if (c->unloaded)
+		return NULL;
 	for (at = hash(pc, 0) & o->place_mask; o->places[at].pc;)
 		at = (at + 1) & o->place_mask;
 	struct sp_code_symbol *p = &o->places[at];

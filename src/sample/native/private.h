@@ -43,7 +43,8 @@ struct sp_code {
 	uint64_t begin, end, offset; /* offset: of begin in the file */
 	uint64_t moved;              /* memory address - address in the file; set when the object is opened */
 	struct sp_object *object;    /* NULL: no memory */
-	bool known;                  /* `moved` is set */
+	bool known;                  /* `moved` is set, or `unloaded` */
+	bool unloaded;               /* found when it should have been opened, after the mappings were read */
 };
 
 /* Results for one address. */

@@ -172,7 +172,7 @@ def test_an_object_that_comes_again_elsewhere(library):
             for path in sys.argv[1:]:
                 c = ctypes.CDLL(path)
                 def work():
-                    for _ in range(300_000):
+                    for _ in range(30_000):
                         pass
                 f = kind(work)
                 c.sp_t_outer(f)
