@@ -60,12 +60,14 @@ def merge(
     progress: Callable[[int, int], None] | None = None,
     workers: int = 0,
     mpi: tuple[str, ...] | None = None,
-) -> dict[str, Any]:
+    large: bool = False,
+) -> dict[str, Any] | None:
     """Writes the file `merged` with the content of all raw files, from which a Model is loaded at once.
 
     force: also if the file is up to date. workers: number of processes that merge; 0: as many as are useful. mpi: all ranks of an
     MPI program merge together. It contains the path of the wrapper library and names of the MPI library, one of which is loaded.
-    merge() then initializes and finalizes MPI, and only the result of rank 0 is valid.
+    merge() then initializes and finalizes MPI, and only the result of rank 0 is valid. large: only if the threads have more than a
+    million call paths together; otherwise it returns None.
     dict(current (the file was up to date, and nothing was done), processes, locations, paths, bytes (of the file), raw_bytes).
     Error: MPI cannot be initialized, a process still runs, no raw file can be read, or the file cannot be written."""
 

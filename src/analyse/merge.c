@@ -63,19 +63,19 @@ static PyObject *result_of(const struct sp_merge_result *r)
 
 PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = {"directory", "force", "progress", "workers", "mpi", NULL};
+	static char *names[] = {"directory", "force", "progress", "workers", "mpi", "large", NULL};
 	struct sp_state *st = PyModule_GetState(module);
 	struct sp_watch w = {.progress = Py_None};
 	struct sp_merge_options o = {.progress = sp_watch, .arg = &w};
 	PyObject *directory = NULL, *mpi = Py_None, *result = NULL;
 	struct sp_merge_result r;
 	struct sp_err e = {.code = 0};
-	int force = 0, workers = 0, rc;
+	int force = 0, workers = 0, large = 0, rc;
 	char *library[MAX_NAMES];
 	const char *dir;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|pOiO:merge", names, PyUnicode_FSConverter, &directory,
-	                                 &force, &w.progress, &workers, &mpi))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|pOiOp:merge", names, PyUnicode_FSConverter, &directory,
+	                                 &force, &w.progress, &workers, &mpi, &large))
 		return NULL;
 	if (read_names(mpi, library)) {
 		Py_DECREF(directory);
@@ -83,6 +83,10 @@ PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 	}
 	o.force = force;
 	dir = PyBytes_AS_STRING(directory);
+	if (large && !sp_merge_pays(dir)) {
+		Py_DECREF(directory);
+		Py_RETURN_NONE;
+	}
 	sp_watch_begin(&w);
 	rc = library[0] ? merge_ranks(dir, &o, library, &r, &e) : sp_merge_here(dir, &o, workers, &r, &e);
 	sp_watch_end(&w);

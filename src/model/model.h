@@ -124,5 +124,8 @@ int sp_model_rows(const struct sp_model *m, struct sp_err *e);
 /* Call after reading the rows of one of many locations: releases the memory of those in a merged file, so that a run
  * with thousands of ranks needs no more of it than one with a few. */
 void sp_model_rows_done(const struct sp_model *m, const struct sp_location *l);
+/* Releases the memory of a large call tree in a merged file; what is needed of it is read again. Call it after work
+ * that has touched all call paths. */
+void sp_model_settle(const struct sp_model *m);
 
 #endif

@@ -105,5 +105,7 @@ int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, cons
 	*out = sp_columns_new();
 	if (!*out)
 		return sp_fail(e, ENOMEM, "not enough memory");
-	return sp_guarded(answer, &(struct answering){v, k, q, *out, e}, e);
+	const int rc = sp_guarded(answer, &(struct answering){v, k, q, *out, e}, e);
+	sp_model_settle(v->m);
+	return rc;
 }

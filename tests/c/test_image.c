@@ -29,7 +29,7 @@ static int load_changed(const char *dir, void (*change)(struct sp_model *m))
 	snprintf(from, sizeof(from), "%s/other", dir);
 	snprintf(to, sizeof(to), "%s/" SP_IMAGE_NAME, dir);
 	MUST(sp_listing_read(&list, dir, &e) == 0);
-	h = sp_image_layout(i->header.n_rows, i->header.n_metrics);
+	h = sp_image_layout(i->header.n_rows, i->header.n_metrics, m->n_paths);
 	change(m);
 	fd = open(from, O_RDWR | O_CREAT | O_TRUNC, 0666);
 	MUST(fd >= 0 && sp_write_at(fd, i->map, h.stream_at, 0, &e) == 0 &&

@@ -52,11 +52,12 @@ static void prepare(void)
 	fclose(f);
 }
 
-/* changes the header and the stream; the stream contains the checksums of rows */
+/* changes the header, the call tree and the stream; the stream contains the checksums of rows */
 static void change(const uint8_t *data, size_t n)
 {
 	struct sp_image_header *h = (struct sp_image_header *)merged.changed;
-	const uint64_t stream = ((struct sp_image_header *)merged.bytes)->stream_at;
+	const struct sp_image_header *was = (struct sp_image_header *)merged.bytes;
+	const uint64_t tree = was->tree_at;
 	uint64_t at, value;
 	uint32_t where;
 	int32_t what;
@@ -66,11 +67,13 @@ static void change(const uint8_t *data, size_t n)
 		memcpy(&where, data, 4);
 		memcpy(&what, data + 4, 4);
 		value = (uint64_t)(int64_t)what;
-		at = (where & 0x3fffffff) % (merged.n - stream + sizeof(*h));
-		at = at < sizeof(*h) ? at : at - sizeof(*h) + stream;
+		at = (where & 0x3fffffff) % (merged.n - tree + sizeof(*h));
+		at = at < sizeof(*h) ? at : at - sizeof(*h) + tree;
 		if (at + (1u << (where >> 30)) <= merged.n)
 			memcpy(merged.changed + at, &value, 1u << (where >> 30));
 	}
+	if (h->tree_at == tree && h->n_paths == was->n_paths && h->n_metrics == was->n_metrics)
+		h->tree_hash = sp_image_tree_hash(h, (char *)merged.changed + tree, false);
 	if (h->stream_at <= merged.n && h->stream_bytes <= merged.n - h->stream_at)
 		h->stream_hash = sp_pack_hash(merged.changed + h->stream_at, h->stream_bytes);
 }

@@ -108,10 +108,11 @@ class _Experiment:
     def _merge(self, ranks: Ranks | None) -> None:
         raw = os.path.join(self.directory, "raw")
         files = sum(name.endswith(".raw") and not name.endswith(rundir.SAMPLES) for name in os.listdir(raw))
-        if files < 2 and not self.force and not ranks:
-            return  # a single raw file loads as fast as a merged one
-        done = conversion.merge(self.directory, self.force, self.quiet, ranks)
-        if not done["current"]:
+        if files < 2 and not self.force and not ranks:  # a single raw file loads as fast as a merged one, unless it is large
+            done = conversion.merge_large(self.directory, self.quiet)
+        else:
+            done = conversion.merge(self.directory, self.force, self.quiet, ranks)
+        if done and not done["current"]:
             self._report(
                 f"merged {plural(done['processes'], 'process')} with {plural(done['locations'], 'thread')} and "
                 f"{plural(done['paths'] - 1, 'call path')} ({size(done['bytes'])})"

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
 import threading
 from concurrent.futures import Future, wait
 
+from spartito._analyse import Error
 from spartito.base.messages import say
 from spartito.base.text import standard_output
-from spartito.experiments import losses
+from spartito.experiments import conversion, losses
 from spartito.experiments.reading import one_experiment, opened
 from spartito.options.table import Usage
 from spartito.view import kinds, opening
@@ -87,6 +89,8 @@ class Opening:
         def work() -> None:
             try:
                 compensate, source = bool(values.get("compensate")), not values.get("no_source")
+                if not compensate:
+                    _merge_large([directory, *([base] if base else [])])
                 found = kinds.open_experiment(directory, compare=base, compensate=compensate, source=source)
                 for run in found.runs:
                     losses.say_all(run.model.info(), run.directory, found.base is not None)
@@ -102,6 +106,14 @@ class Opening:
     def get(self, kind: str, parameters: Mapping[str, str]) -> bytes:
         """The answer, once the experiment is open; see Experiment.get()."""
         return self.future.result().get(kind, parameters)
+
+
+def _merge_large(directories: list[str]) -> None:
+    """Merges experiments with millions of call paths, once: a merged file opens ten times faster, and only what is looked at takes
+    memory. An experiment that cannot be merged, for instance a read-only one, is read as it is."""
+    for directory in directories:
+        with contextlib.suppress(Error, OSError):
+            conversion.merge_large(directory)
 
 
 def _live(directory: str, values: dict[str, object]) -> tuple[kinds.Experiment, Loader | None]:

@@ -110,10 +110,27 @@ def merge(directory: str, force: bool = False, quiet: bool = False, ranks: Ranks
     from spartito._analyse import merge as do
 
     if ranks:
-        return do(directory, force, _nothing, mpi=(ranks.wrappers, *ranks.libraries))
+        done = do(directory, force, _nothing, mpi=(ranks.wrappers, *ranks.libraries))
+    elif quiet:
+        done = do(directory, force, _nothing)
+    else:
+        done = with_bar(f"merging {os.path.basename(directory)}", lambda progress: do(directory, force, progress))
+    assert done is not None
+    return done
+
+
+def merge_large(directory: str, quiet: bool = False) -> dict[str, Any] | None:
+    """Merges an experiment with millions of call paths that has no merged file, so that it opens at once. None: it is not so large.
+    _analyse.Error, OSError: it cannot be merged, for instance because a process still runs."""
+    from spartito._analyse import merge as do
+
+    if os.path.lexists(os.path.join(directory, "merged")):
+        return None
     if quiet:
-        return do(directory, force, _nothing)
-    return with_bar(f"merging {os.path.basename(directory)}", lambda progress: do(directory, force, progress))
+        return do(directory, False, _nothing, workers=1, large=True)
+    return with_bar(
+        f"merging {os.path.basename(directory)}", lambda progress: do(directory, False, progress, workers=1, large=True)
+    )
 
 
 def _nothing(done: int, total: int) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the level-of-detail index of a large trace at the end of a run or of finalize, so that the viewer opens the trace without
-delay."""
+"""Makes the level-of-detail index of a large trace at the end of a run or of finalize, and merges its call paths, so that the viewer
+opens the trace without delay."""
 
 from __future__ import annotations
 
@@ -65,8 +65,19 @@ def make(model: Model, directory: str, quiet: bool = False, wanted: Callable[[],
     return False
 
 
+def _merge(directory: str, quiet: bool) -> None:
+    """Merges the experiment if it has millions of call paths. If that fails, or is interrupted, it opens as before."""
+    from spartito._analyse import Error
+    from spartito.experiments.conversion import merge_large
+
+    try:
+        merge_large(directory, quiet)
+    except (KeyboardInterrupt, Error, MemoryError, OSError):
+        pass
+
+
 def make_in_child(model: Model, directory: str, quiet: bool = False) -> None:
-    """Makes the index in a child process. The work takes memory (about 8 bytes for each event) and reads files that another process
+    """Makes the index in a child process, which also merges an experiment with millions of call paths. The work takes memory (about 8 bytes for each event) and reads files that another process
     may truncate, which would end the process with SIGBUS; the launcher must still exit with the status of the program. The child
     ends when the launcher ends, or by Ctrl-C."""
     before, launcher = signal.getsignal(signal.SIGINT), os.getpid()
@@ -79,7 +90,8 @@ def make_in_child(model: Model, directory: str, quiet: bool = False) -> None:
             if before is signal.default_int_handler:
                 signal.signal(signal.SIGINT, _interrupt)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-            make(model, directory, quiet, lambda: os.getppid() == launcher)
+            if make(model, directory, quiet, lambda: os.getppid() == launcher):
+                _merge(directory, quiet)
             status = 0
         finally:
             os._exit(status)

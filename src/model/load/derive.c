@@ -273,6 +273,8 @@ void sp_derive_totals(struct sp_deriving *d)
 		m->totals[i].excl = (double)d->exact[i].excl * 0x1p-32;
 		m->totals[i].sumsq = (double)d->exact[i].sumsq * 0x1p-16;
 	}
+	free(d->exact);
+	d->exact = NULL;
 	link_children(m);
 }
 

@@ -25,19 +25,20 @@
 #include "model/region.h"
 #include "model/str.h"
 
-static uint64_t page_up(uint64_t n)
-{
-	return (n + SP_IMAGE_PAGE - 1) / SP_IMAGE_PAGE * SP_IMAGE_PAGE;
-}
+#define MAX_COPY (UINT64_C(64) << 20) /* bytes; a call tree of this size or more is not copied into memory */
 
-struct sp_image_header sp_image_layout(uint64_t n_rows, uint64_t n_metrics)
+struct sp_image_header sp_image_layout(uint64_t n_rows, uint64_t n_metrics, uint64_t n_paths)
 {
-	struct sp_image_header h = {
-	    .byte_order = SP_RAW_BYTE_ORDER, .version = SP_IMAGE_VERSION, .n_rows = n_rows, .n_metrics = n_metrics};
+	struct sp_image_header h = {.byte_order = SP_RAW_BYTE_ORDER,
+	                            .version = SP_IMAGE_VERSION,
+	                            .n_rows = n_rows,
+	                            .n_metrics = n_metrics,
+	                            .n_paths = n_paths};
 
 	memcpy(h.magic, SP_IMAGE_MAGIC, sizeof(h.magic));
-	h.metrics_at = page_up(SP_IMAGE_PAGE + n_rows * sizeof(struct sp_row));
-	h.stream_at = page_up(h.metrics_at + n_rows * n_metrics * sizeof(uint64_t));
+	h.metrics_at = sp_image_page_up(SP_IMAGE_PAGE + n_rows * sizeof(struct sp_row));
+	h.tree_at = sp_image_page_up(h.metrics_at + n_rows * n_metrics * sizeof(uint64_t));
+	h.stream_at = sp_image_page_up(h.tree_at + sp_image_tree_bytes(n_paths, n_metrics));
 	return h;
 }
 
@@ -140,12 +141,6 @@ static void pack_model(struct sp_pack *k, struct sp_model *m, const uint64_t **h
 	sp_pack_bool(k, &m->traced);
 	sp_fields_definitions(k, m);
 	pack_parameter_values(k, m);
-	sp_pack_count(k, &m->n_paths);
-	sp_pack_array(k, &m->paths, m->n_paths, sizeof(*m->paths));
-	sp_pack_array(k, &m->totals, m->n_paths, sizeof(*m->totals));
-	sp_pack_array(k, &m->each, m->n_paths, sizeof(*m->each));
-	if (m->n_metrics)
-		sp_pack_array(k, &m->total_metrics, m->n_paths, m->n_metrics * sizeof(*m->total_metrics));
 	pack_processes(k, m);
 	pack_locations(k, m);
 	sp_pack_array(k, hashes, m->n_locations, sizeof(**hashes));
@@ -192,36 +187,12 @@ int sp_image_write(int fd, struct sp_image_header *h, const struct sp_model *m, 
 		h->stream_bytes = k.n;
 		h->stream_hash = sp_pack_hash(k.bytes, k.n);
 		h->bytes = h->stream_at + k.n;
+		rc = sp_image_tree_write(fd, h, m, e) || sp_write_at(fd, k.bytes, k.n, h->stream_at, e);
 		memcpy(page, h, sizeof(*h));
-		rc = sp_write_at(fd, k.bytes, k.n, h->stream_at, e) || sp_write_at(fd, page, sizeof(page), 0, e) ? -1
-		                                                                                                 : 0;
+		rc = rc || sp_write_at(fd, page, sizeof(page), 0, e) ? -1 : 0;
 	}
 	sp_pack_free(&k);
 	return rc;
-}
-
-static int check_tree(const struct sp_model *m)
-{
-	size_t i;
-
-	if (m->n_regions == 0 || m->n_paths == 0 || m->n_paths >= SP_NONE || m->paths[0].parent != SP_NONE)
-		return -1;
-	for (i = 0; i < m->n_paths; i++) {
-		const struct sp_path *p = &m->paths[i];
-
-		if ((i && p->parent >= i) || p->region >= m->n_regions ||
-		    (i && m->regions[p->region].kind == SP_REGION_PARAMETER) ||
-		    (p->parameter != SP_NONE && p->parameter >= m->n_parameter_values) ||
-		    (p->first_child != SP_NONE && (p->first_child <= i || p->first_child >= m->n_paths)) ||
-		    (p->next_sibling != SP_NONE && (p->next_sibling <= i || p->next_sibling >= m->n_paths)))
-			return -1;
-		/* so that no path is visited twice */
-		if (p->first_child != SP_NONE && m->paths[p->first_child].parent != i)
-			return -1;
-		if (p->next_sibling != SP_NONE && m->paths[p->next_sibling].parent != p->parent)
-			return -1;
-	}
-	return 0;
 }
 
 static int check_places(const struct sp_model *m, uint64_t n_rows)
@@ -291,13 +262,27 @@ static int check_header(const struct sp_image *i, struct sp_err *e)
 		return damaged(e, "it does not begin as such a file does");
 	if (h->byte_order != SP_RAW_BYTE_ORDER || h->version != SP_IMAGE_VERSION)
 		return 1; /* made by another version */
-	if (h->n_rows > i->bytes / sizeof(struct sp_row) || h->n_metrics > 255 * 64)
+	if (h->n_rows > i->bytes / sizeof(struct sp_row) || h->n_paths > i->bytes / sizeof(struct sp_path) ||
+	    h->n_metrics > 255 * 64)
 		return damaged(e, "its header is wrong");
-	is = sp_image_layout(h->n_rows, h->n_metrics);
-	if (h->bytes != i->bytes || h->metrics_at != is.metrics_at || h->stream_at != is.stream_at ||
-	    h->stream_at > i->bytes || h->stream_bytes != i->bytes - h->stream_at)
+	is = sp_image_layout(h->n_rows, h->n_metrics, h->n_paths);
+	if (h->bytes != i->bytes || h->metrics_at != is.metrics_at || h->tree_at != is.tree_at ||
+	    h->stream_at != is.stream_at || h->stream_at > i->bytes || h->stream_bytes != i->bytes - h->stream_at)
 		return damaged(e, h->bytes > i->bytes ? "it is cut short" : "its header is wrong");
 	return 0;
+}
+
+struct reading {
+	struct sp_model *m;
+	struct sp_image *i;
+};
+
+static int read_tree(void *arg)
+{
+	const struct reading *r = arg;
+	const struct sp_image *i = r->i;
+
+	return sp_image_tree_read(r->m, &i->header, i->tree ? i->tree : (char *)i->map + i->header.tree_at, !i->tree);
 }
 
 /* Returns as sp_image_load(). */
@@ -315,10 +300,14 @@ static int read_stream(struct sp_image *i, struct sp_model *m, const struct sp_l
 		rc = damaged(e, "its checksum is wrong");
 		goto out;
 	}
+	m->n_paths = h->n_paths;
 	pack_model(&k, m, &i->hashes);
 	rc = sp_pack_end(&k, &why);
-	if (rc == 0 &&
-	    (m->n_metrics != h->n_metrics || check_tree(m) || check_places(m, h->n_rows) || check_parents(m)))
+	if (rc == 0 && m->n_metrics == h->n_metrics && sp_guarded(read_tree, &(struct reading){m, i}, &why) == 0)
+		rc = check_places(m, h->n_rows) || check_parents(m);
+	else
+		rc = -1;
+	if (rc)
 		rc = sp_fail(&why, 0, "its contents contradict each other");
 	if (rc)
 		damaged(e, why.text);
@@ -360,6 +349,7 @@ static bool read_at(int fd, void *p, uint64_t n, uint64_t at)
 static int take(struct sp_image *i, int fd, struct sp_err *e)
 {
 	const struct sp_image_header *h = &i->header;
+	uint64_t tree;
 	int rc;
 
 	if (!read_at(fd, &i->header, sizeof(i->header), 0))
@@ -367,13 +357,19 @@ static int take(struct sp_image *i, int fd, struct sp_err *e)
 	rc = check_header(i, e);
 	if (rc)
 		return rc;
+	tree = h->stream_at - h->tree_at;
 	i->map = mmap(NULL, h->stream_at, PROT_READ, MAP_SHARED, fd, 0);
 	if (i->map == MAP_FAILED)
 		i->map = NULL;
 	i->stream = malloc(h->stream_bytes + 1);
-	if (!i->map || !i->stream)
+	if (tree < MAX_COPY)
+		i->tree = malloc(tree + 1);
+	if (!i->map || !i->stream || (tree < MAX_COPY && !i->tree))
 		return 1;
-	return read_at(fd, i->stream, h->stream_bytes, h->stream_at) ? 0 : damaged(e, "it is cut short");
+	if (!read_at(fd, i->stream, h->stream_bytes, h->stream_at) ||
+	    (i->tree && !read_at(fd, i->tree, tree, h->tree_at)))
+		return damaged(e, "it is cut short");
+	return 0;
 }
 
 void sp_image_close(struct sp_image *i)
@@ -383,6 +379,7 @@ void sp_image_close(struct sp_image *i)
 	if (i->map)
 		munmap(i->map, i->header.stream_at);
 	free(i->stream);
+	free(i->tree);
 	free(i);
 }
 
@@ -410,11 +407,13 @@ int sp_image_load(struct sp_model **out, const char *dir, const struct sp_listin
 		close(fd);
 	if (rc == 0)
 		rc = read_stream(i, m, now, e);
-	if (rc)
+	if (rc) {
 		sp_model_free(m);
-	else
-		*out = m;
-	return rc;
+		return rc;
+	}
+	sp_model_settle(m);
+	*out = m;
+	return 0;
 }
 
 struct checking {
@@ -453,6 +452,14 @@ void sp_model_rows_done(const struct sp_model *m, const struct sp_location *l)
 	sp_mapped_forget(m->values + l->first_value, l->values * sizeof(*m->values));
 	if (width)
 		sp_mapped_forget(m->row_metrics + l->first_value * width, l->values * width * sizeof(*m->row_metrics));
+}
+
+void sp_model_settle(const struct sp_model *m)
+{
+	const struct sp_image *i = m->priv->image;
+
+	if (i && !i->tree)
+		sp_mapped_forget((const char *)i->map + i->header.tree_at, i->header.stream_at - i->header.tree_at);
 }
 
 /* Loads the rows of the same experiment from the raw files. */

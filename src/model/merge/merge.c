@@ -477,7 +477,7 @@ static int write_model(struct merge *x, struct sp_image_header *h, struct sp_err
 		}
 	sp_derive_totals(&x->deriving);
 	mark_final(x);
-	*h = sp_image_layout(x->n_rows, m->n_metrics);
+	*h = sp_image_layout(x->n_rows, m->n_metrics, m->n_paths);
 	rc = sp_image_write(x->file.fd, h, m, &x->list, hashes, e);
 	free(hashes);
 	return rc;

@@ -48,6 +48,11 @@ int sp_merge(const char *dir, const struct sp_merge_options *o, const struct sp_
 int sp_merge_here(const char *dir, const struct sp_merge_options *o, int processes, struct sp_merge_result *r,
                   struct sp_err *e);
 
+/* Whether the raw files have so many call paths, of all threads together, that opening them takes seconds, and a merged
+ * file pays even if there is only one of them. */
+#define SP_MERGE_PATHS (UINT64_C(1) << 20)
+bool sp_merge_pays(const char *dir);
+
 /* Interfaces of libraries for the ranks of an MPI program, under these names. The libraries are loaded with dlopen(),
  * not linked. `size` is that of struct sp_links: it shows whether two libraries were built together. */
 #define SP_MERGE_LIBRARY "sp_merge_library_v1" /* in spartito_merge.so: merges the experiment */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Merges with several processes on one machine, which communicate through sockets. */
+#include "base/guard.h"
 #include "model/builder/listing.h"
 #include "model/merge/merge.h"
+#include "reader/reader.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -165,6 +168,53 @@ static int fork_crew(struct crew *c, const char *dir, int lowest)
 		c->pid[c->rank + mask] = pid;
 	}
 	return 0;
+}
+
+static void ignore(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+struct counting {
+	const char *dir;
+	const struct sp_listing *list;
+	uint64_t nodes;
+};
+
+static int count(void *arg)
+{
+	struct counting *c = arg;
+	const struct sp_raw_part *p;
+	struct sp_raw_file *f;
+	struct sp_err e;
+	char path[4400];
+	size_t i, t, k;
+
+	for (i = 0; i < c->list->n && c->nodes < SP_MERGE_PATHS; i++) {
+		snprintf(path, sizeof(path), "%s/raw/%s", c->dir, c->list->files[i].name);
+		if (c->list->files[i].error || sp_raw_open(&f, path, path, ignore, NULL, &e))
+			continue;
+		for (t = 0; t < f->n_threads; t++)
+			for (k = 0, p = f->parts + f->threads[t].nodes.first; k < f->threads[t].nodes.count; k++)
+				c->nodes += p[k].used;
+		sp_raw_close(f);
+	}
+	return 0;
+}
+
+bool sp_merge_pays(const char *dir)
+{
+	struct sp_listing list;
+	struct counting c = {dir, &list, 0};
+	struct sp_err e;
+
+	if (sp_listing_read(&list, dir, &e))
+		return false;
+	if (sp_listing_bytes(&list) > SP_MERGE_PATHS * sizeof(struct sp_raw_node))
+		sp_guarded(count, &c, &e);
+	sp_listing_free(&list);
+	return c.nodes >= SP_MERGE_PATHS;
 }
 
 int sp_merge_here(const char *dir, const struct sp_merge_options *o, int processes, struct sp_merge_result *r,

@@ -200,7 +200,7 @@ static int write_run(struct sp_share *s, struct sp_deriving *d, struct sp_share_
                      const struct sp_share_whole *w, struct sp_err *e)
 {
 	struct sp_model *m = s->b.m;
-	const struct sp_image_header h = sp_image_layout(w->n_rows, m->n_metrics);
+	const struct sp_image_header h = sp_image_layout(w->n_rows, m->n_metrics, m->n_paths);
 	struct sp_row *rows = m->values + run->first;
 	uint64_t *metrics = m->n_metrics ? m->row_metrics + run->first * m->n_metrics : NULL;
 	struct sp_location l = {.process = 0};
@@ -246,6 +246,8 @@ int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_sh
 			rc = sp_fail(e, ECANCELED, "interrupted");
 	}
 	free(buffer);
-	b->m->n_values = 0;
+	free(b->priv->rows);
+	b->priv->rows = b->m->values = NULL;
+	b->priv->row_capacity = b->m->n_values = 0;
 	return rc;
 }
