@@ -60,6 +60,7 @@ class Measured:
         self.memory = None  # MiB, the peak of the page's process
         self.frames = []
         self.search = None
+        self.server = None  # MiB, two numbers of pages.memory_of()
         self.ready = None  # from the command to the printed address
 
     def slowest(self):

@@ -34,32 +34,47 @@ int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err
 	return 0;
 }
 
-int sp_metric_regions(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e)
+/* Adds one metric to the sums of regions. rest: room for each path; it becomes the value without callees, or for a
+ * metric that has only such values the one with them. */
+static void add_metric(const struct sp_view *v, size_t k, const bool *outermost, uint64_t *rest, struct sp_sum *regions)
 {
 	const struct sp_model *m = v->m;
 	const size_t width = m->n_metrics;
-	struct sp_sum *paths, *regions = calloc(m->n_regions * width + 1, sizeof(*regions));
-	bool *outermost = sp_paths_outermost(m);
-	size_t i, k;
+	const bool own = m->metrics[k].own;
 
-	*sums = NULL;
-	if (!outermost || !regions || sp_metric_paths(v, &paths, e)) {
-		const bool complete = outermost && regions;
+	for (size_t i = 0; i < m->n_paths; i++)
+		rest[i] = v->metrics[i * width + k];
+	for (size_t i = m->n_paths; i-- > 1;) { /* a caller has a smaller index than its callees */
+		struct sp_sum *to = &regions[m->paths[i].region * width + k];
+		uint64_t *parent = &rest[m->paths[i].parent];
+		const uint64_t counted = v->metrics[i * width + k];
 
-		free(outermost);
-		free(regions);
-		return complete ? -1 : sp_model_no_memory(e);
+		if (own)
+			*parent += rest[i];
+		else /* as in sp_metric_paths() */
+			*parent -= *parent < counted ? *parent : counted;
+		to->excl += own ? counted : rest[i];
+		if (outermost[i])
+			to->incl += own ? rest[i] : counted;
 	}
-	for (i = 1; i < m->n_paths; i++)
-		for (k = 0; k < width; k++) {
-			struct sp_sum *to = &regions[m->paths[i].region * width + k];
+}
 
-			to->excl += paths[i * width + k].excl;
-			if (outermost[i])
-				to->incl += paths[i * width + k].incl;
-		}
+int sp_metric_regions(const struct sp_view *v, struct sp_sum **sums, struct sp_err *e)
+{
+	const struct sp_model *m = v->m;
+	struct sp_sum *regions = calloc(m->n_regions * m->n_metrics + 1, sizeof(*regions));
+	uint64_t *rest = m->n_metrics ? malloc(m->n_paths * sizeof(*rest)) : NULL;
+	bool *outermost = sp_paths_outermost(m);
+	const bool complete = regions && outermost && (rest || !m->n_metrics);
+
+	for (size_t k = 0; complete && k < m->n_metrics; k++)
+		add_metric(v, k, outermost, rest, regions);
 	free(outermost);
-	free(paths);
+	free(rest);
+	if (!complete) {
+		free(regions);
+		regions = NULL;
+	}
 	*sums = regions;
-	return 0;
+	return complete ? 0 : sp_model_no_memory(e);
 }
