@@ -253,7 +253,7 @@ FINALIZE = Command(
     "finalize [options] DIR…",
     "complete experiments: merge, compress, convert, show the summary",
     "Does what `run --no-finalize` left to do, and whatever else is missing: stores the names of compiled functions in the experiment, compresses "
-    "it if asked to, merges the records of several processes into DIR/merged so that every command opens it at once, makes the level-of-detail index "
+    "it if asked to, merges the records of several processes, or millions of call paths of one, into DIR/merged so that every command opens it at once, makes the level-of-detail index "
     "of a large trace, writes the formats next to it and shows the summary. It does nothing twice. It reads one raw file after the other: memory "
     "grows with the result, not with the number of processes. Under mpiexec the ranks share the merging of one experiment. It takes no experiment "
     "by itself, because it changes what it is given.",

@@ -12,6 +12,7 @@ import time
 import pytest
 from commandline import run as start
 from conftest import ROOT
+from spartito._analyse import Model
 
 # a parent and children, threads, a parameter value, events
 PROGRAM = """
@@ -188,3 +189,49 @@ def test_info_counts_every_file(made, tmp_path):
     found = json.loads(run(tmp_path, "info", "--json", "x").stdout)
     assert found["files"] == len(files) and found["files_bytes"] == sum(path.stat().st_blocks * 512 for path in files)
     assert f" in {len(files)} files; raw files " in run(tmp_path, "info", "x").stdout
+
+
+# each path of the binary tree is a call path of its own: 2**20 - 1 in all
+MILLION = """
+def a(depth):
+    if depth:
+        a(depth - 1)
+        b(depth - 1)
+def b(depth):
+    if depth:
+        a(depth - 1)
+        b(depth - 1)
+a(19)
+"""
+
+
+def test_a_million_call_paths(tmp_path):
+    """`view` merges such an experiment, although there is one raw file; its call tree is then used where it is mapped."""
+
+    def answers():
+        model = Model(str(tmp_path / "x"))
+        return [model.view("flat"), model.view("tree", limit=100), model.view("flat", location=0), model.flat(), model.info()["problems"]]
+
+    (tmp_path / "p.py").write_text(MILLION, encoding="utf-8")
+    run(tmp_path, "run", "-q", "-o", "x", "p.py")
+    before = answers()
+    assert {row["name"]: row["visits"] for row in before[3] if row["name"] in ("__main__:a", "__main__:b")} == {
+        "__main__:a": 2**19, "__main__:b": 2**19 - 1}  # fmt: skip
+    with subprocess.Popen([sys.executable, "-m", "spartito", "view", "--no-browser", "x"], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as p:  # fmt: skip
+        assert p.stdout.readline().startswith(b"http://")
+        end = time.monotonic() + 100
+        while not (tmp_path / "x" / "merged").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        p.terminate()
+    assert answers() == before
+    with open(tmp_path / "x" / "merged", "r+b") as f:
+        f.seek(100 << 20)  # behind 67 MB of rows: in the totals
+        byte = f.read(1)[0]
+        f.seek(100 << 20)
+        f.write(bytes([byte ^ 1]))
+    *same, problems = answers()
+    assert same == before[:-1]
+    assert len(problems) == 1, problems
+    assert "merged is damaged" in problems[0]
