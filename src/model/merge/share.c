@@ -46,6 +46,8 @@ int sp_share_open(struct sp_share *s, const char *dir, size_t files, uint64_t by
 	if (sp_builder_open(&s->b, dir, SP_MODEL_RAW, files, e))
 		return -1;
 	s->b.merging = true;
+	if (files == 1)
+		return 0;
 	s->aside = open_aside(dir, bytes, e);
 	return s->aside < 0 ? -1 : 0;
 }
@@ -104,8 +106,8 @@ static int put_aside(struct sp_share *s, struct sp_loading *l, struct sp_err *e)
 		return sp_model_no_memory(e);
 	for (i = 0; i < n; i++)
 		b->visits[b->m->values[i].path] += b->m->values[i].v.visits + b->m->values[i].v.resumed;
-	if (sp_write_at(s->aside, b->m->values, bytes, s->aside_bytes, e) ||
-	    sp_write_at(s->aside, b->m->row_metrics, metrics, s->aside_bytes + bytes, e))
+	if (s->aside >= 0 && (sp_write_at(s->aside, b->m->values, bytes, s->aside_bytes, e) ||
+	                      sp_write_at(s->aside, b->m->row_metrics, metrics, s->aside_bytes + bytes, e)))
 		return -1;
 	s->aside_bytes += bytes + metrics;
 	s->rows += n;
@@ -170,8 +172,7 @@ static int read_at(int fd, void *p, size_t n, uint64_t at, struct sp_err *e)
 	return 0;
 }
 
-/* Reads the rows of a file back into the builder, with the paths and metrics of the merged result. buffer: for the
- * metrics. */
+/* Reads the rows of a file back into the builder, with the metrics of the merged result. buffer: for the metrics. */
 static int read_file(struct sp_share *s, const struct sp_share_file *f, const struct sp_share_whole *w,
                      uint64_t *buffer, struct sp_err *e)
 {
@@ -185,8 +186,6 @@ static int read_file(struct sp_share *s, const struct sp_share_file *f, const st
 	/* rows that were read back need no disk space any more; if this fails, the space is released at the end */
 	fallocate(s->aside, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->at,
 	          (off_t)(bytes + f->rows * f->n_metrics * sizeof(*buffer)));
-	for (i = 0; w->paths && i < f->rows; i++)
-		m->values[i].path = w->paths[m->values[i].path];
 	if (width)
 		memset(m->row_metrics, 0, f->rows * width * sizeof(*m->row_metrics));
 	for (i = 0; i < f->rows; i++)
@@ -219,25 +218,34 @@ static int write_run(struct sp_share *s, struct sp_deriving *d, struct sp_share_
 	           : 0;
 }
 
+static void free_rows(struct sp_builder *b)
+{
+	free(b->priv->rows);
+	b->priv->rows = b->m->values = NULL;
+	b->priv->row_capacity = b->m->n_values = 0;
+}
+
 int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_share_whole *w, struct sp_err *e)
 {
 	struct sp_builder *b = &s->b;
-	uint64_t at = w->first_row, *buffer;
+	uint64_t at = w->first_row, n, *buffer;
 	const struct sp_share_file *f;
 	uint32_t i;
 	int rc = 0;
 
 	/* from here on the rows have the metrics of the merged result */
-	free(b->priv->rows);
-	free(b->priv->row_metrics);
-	b->priv->rows = b->m->values = NULL;
-	b->priv->row_metrics = b->m->row_metrics = NULL;
-	b->priv->row_capacity = b->m->n_values = 0;
+	if (s->aside >= 0) {
+		free_rows(b);
+		free(b->priv->row_metrics);
+		b->priv->row_metrics = b->m->row_metrics = NULL;
+	}
 	buffer = malloc((s->max_rows * b->m->n_metrics + 1) * sizeof(*buffer));
-	if (!buffer || sp_rows_reserve(b, s->max_rows + 1))
+	if (!buffer || (s->aside >= 0 && sp_rows_reserve(b, s->max_rows + 1)))
 		rc = sp_model_no_memory(e);
 	for (f = s->files; f < s->files + s->n_files && rc == 0; f++) {
-		rc = read_file(s, f, w, buffer, e);
+		rc = s->aside < 0 ? 0 : read_file(s, f, w, buffer, e);
+		for (n = 0; w->paths && n < f->rows && rc == 0; n++)
+			b->m->values[n].path = w->paths[b->m->values[n].path];
 		for (i = f->first_run; i < f->first_run + f->runs && rc == 0; i++) {
 			rc = write_run(s, d, &s->runs[i], at, w, e);
 			at += s->runs[i].values;
@@ -246,8 +254,6 @@ int sp_share_write(struct sp_share *s, struct sp_deriving *d, const struct sp_sh
 			rc = sp_fail(e, ECANCELED, "interrupted");
 	}
 	free(buffer);
-	free(b->priv->rows);
-	b->priv->rows = b->m->values = NULL;
-	b->priv->row_capacity = b->m->n_values = 0;
+	free_rows(b);
 	return rc;
 }

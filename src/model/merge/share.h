@@ -19,7 +19,7 @@ struct sp_share_run {
 
 /* The rows of one raw file, stored until all files are known. */
 struct sp_share_file {
-	uint64_t at; /* offset in the temporary file, bytes */
+	uint64_t at; /* offset in the temporary file, bytes; unused if there is no such file */
 	uint64_t rows;
 	size_t n_metrics; /* number of metrics that were known at that time */
 	uint32_t first_run, runs;
@@ -29,7 +29,9 @@ struct sp_share {
 	struct sp_builder b;
 	const struct sp_merge_options *options;
 	uint64_t done, total; /* bytes of raw files: read, total */
-	int aside;            /* descriptor of an unnamed temporary file; a small one is in memory */
+	/* descriptor of an unnamed temporary file, of which a small one is in memory; -1: there is only one raw file,
+	 * and its rows stay in the builder */
+	int aside;
 	uint64_t aside_bytes;
 	struct sp_share_file *files; /* owned */
 	size_t n_files, file_capacity;
