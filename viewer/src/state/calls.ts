@@ -42,7 +42,7 @@ function filtersIn(selection: Selection, regions: Regions): Filters {
 let last: { regions: Regions; key: string; filters: Filters } | undefined;
 
 /** The filters of the selection; undefined: none. All parts of a view get the same object. */
-function useFilters(): Filters | undefined {
+export function useFilters(): Filters | undefined {
   const selection = useSelection();
   const regions = useRegions().data;
   if (!regions || !isFiltered(selection)) return undefined;

@@ -25,6 +25,7 @@ export const timeline: View = {
   asMeasured: true,
   title: "Timeline",
   available: (facts) => facts.has.time || NO_TIME,
+  filtered: true,
   component: Timeline,
   keys: TIME_KEYS,
 };
