@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beside the pointer of a timeline: its tooltip. Below the picture: the pinned element, and the functions of the selected range.
+// Beside the pointer of a timeline: its tooltip. Below the picture, or beside it in wide windows: the pinned element, and the functions of the selected range.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import { Links, Unpin } from "../charts/pinned";
 import { css } from "../draw/colour";
-import type { Facts, Regions } from "../data/facts";
+import type { Regions } from "../data/facts";
 import { type Flat, sorted } from "../data/flat";
 import { useFlat } from "../state/calls";
-import { useFacts, useSelection, useStore } from "../state/hooks";
+import { useSelection, useStore } from "../state/hooks";
 import { useRegionColours } from "../state/colours";
 import { writePath } from "../data/url";
 import { Pairs, Tooltip } from "../parts/Tooltip";
@@ -73,19 +74,6 @@ export function Tip({ sight, at, shown }: { sight: Sight; at: Hover; shown: Show
   );
 }
 
-const VIEWS = [
-  ["callers", "Callers"],
-  ["source", "Source"],
-  ["table", "Table"],
-  ["icicle", "Icicle"],
-] as const;
-
-/** Which of the views have data for a function. */
-function viewsFor(facts: Facts, regions: Regions, region: number): (typeof VIEWS)[number][] {
-  const hasSource = (facts.has.lines || facts.has.source) && Boolean(regions.placeOf(region));
-  return VIEWS.filter(([id]) => id !== "source" || hasSource);
-}
-
 function Stack({ stack, regions }: { stack: readonly Frame[]; regions: Regions }) {
   const store = useStore();
   const selection = useSelection();
@@ -119,8 +107,6 @@ interface PinnedProps {
 }
 
 function PinnedElement({ pinned: { shown, leap }, regions, onUnpin, onLeap }: PinnedProps) {
-  const store = useStore();
-  const facts = useFacts();
   const { title, pairs, region, stack } = shown;
   const path = stack?.[stack.length - 1]?.path;
   return (
@@ -128,15 +114,8 @@ function PinnedElement({ pinned: { shown, leap }, regions, onUnpin, onLeap }: Pi
       <section class="pinned" aria-label="The pinned element">
         <div class="head">
           <b title={title}>{title}</b>
-          {region !== undefined &&
-            viewsFor(facts, regions, region).map(([view, text]) => (
-              <button key={view} class="link" onClick={() => store.select(path ? { view, path } : { view, region })}>
-                {text}
-              </button>
-            ))}
-          <button class="unpin" aria-label="Unpin" title="Unpin (Escape)" onClick={onUnpin}>
-            ×
-          </button>
+          {region !== undefined && <Links regions={regions} region={region} path={path} />}
+          <Unpin act={onUnpin} title="Unpin (Escape)" />
         </div>
         <dl>
           {pairs.map(([name, text]) => (

@@ -391,76 +391,78 @@ function Sheet(props: Props) {
       </Toolbar>
       <OneRun />
       {!props.bands && <Legend />}
-      <div class="sheet" ref={sheet}>
-        <Canvas
-          label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
-          spoken={spoken}
-          draw={draw}
-          title={gutterTitle(control)}
-          cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
-          onSize={(width, height) => {
-            Object.assign(control, { width, height });
+      <div class="chart">
+        <div class="sheet" ref={sheet}>
+          <Canvas
+            label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
+            spoken={spoken}
+            draw={draw}
+            title={gutterTitle(control)}
+            cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
+            onSize={(width, height) => {
+              Object.assign(control, { width, height });
+              redraw();
+            }}
+            onPoint={(point) => {
+              control.hover = { ...control.hit(point.x, point.y), clientX: point.clientX, clientY: point.clientY };
+              redraw();
+            }}
+            onLeave={() => {
+              control.hover = undefined;
+              redraw();
+            }}
+            onClick={(point) => {
+              click(store, sight, point);
+              redraw();
+            }}
+            onDouble={(point) => {
+              twice(control, point);
+              redraw();
+            }}
+            onDrag={(from, to, done, event) => {
+              const chosen = control.dragTo(from, to, done, event.shiftKey);
+              if (chosen) store.select({ begin: chosen.begin, end: chosen.end });
+              redraw();
+            }}
+            onWheel={(point, dx, dy, event) => {
+              control.wheel(point.x, point.y, dx, dy, event.shiftKey);
+              redraw();
+              return true;
+            }}
+            onKey={(event) => {
+              const used = key(store, sight, event);
+              if (used) redraw();
+              return used;
+            }}
+          />
+          <Scrollbar
+            top={control.top}
+            height={control.layout.height}
+            seen={control.height - control.top}
+            at={control.scroll}
+            onScroll={(at) => {
+              control.setScroll(at);
+              redraw();
+            }}
+          />
+        </div>
+        <Details
+          pinned={pinned}
+          regions={regions}
+          hint={HINT}
+          onUnpin={() => {
+            control.focus = undefined;
+            sheet.current?.querySelector("canvas")?.focus();
             redraw();
           }}
-          onPoint={(point) => {
-            control.hover = { ...control.hit(point.x, point.y), clientX: point.clientX, clientY: point.clientY };
-            redraw();
-          }}
-          onLeave={() => {
-            control.hover = undefined;
-            redraw();
-          }}
-          onClick={(point) => {
-            click(store, sight, point);
-            redraw();
-          }}
-          onDouble={(point) => {
-            twice(control, point);
-            redraw();
-          }}
-          onDrag={(from, to, done, event) => {
-            const chosen = control.dragTo(from, to, done, event.shiftKey);
-            if (chosen) store.select({ begin: chosen.begin, end: chosen.end });
-            redraw();
-          }}
-          onWheel={(point, dx, dy, event) => {
-            control.wheel(point.x, point.y, dx, dy, event.shiftKey);
-            redraw();
-            return true;
-          }}
-          onKey={(event) => {
-            const used = key(store, sight, event);
-            if (used) redraw();
-            return used;
-          }}
-        />
-        <Scrollbar
-          top={control.top}
-          height={control.layout.height}
-          seen={control.height - control.top}
-          at={control.scroll}
-          onScroll={(at) => {
-            control.setScroll(at);
+          onLeap={({ location, time: at }) => {
+            control.goTo(location, at);
+            if (control.focus) choose(store, sight, control.focus);
             redraw();
           }}
         />
       </div>
       {tip && <Tip sight={sight} at={control.hover!} shown={tip} />}
-      <Details
-        pinned={pinned}
-        regions={regions}
-        hint={HINT}
-        onUnpin={() => {
-          control.focus = undefined;
-          sheet.current?.querySelector("canvas")?.focus();
-          redraw();
-        }}
-        onLeap={({ location, time: at }) => {
-          control.goTo(location, at);
-          if (control.focus) choose(store, sight, control.focus);
-          redraw();
-        }}
-      />
     </div>
   );
 }
