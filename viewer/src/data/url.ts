@@ -16,6 +16,8 @@ export interface Selection {
   module?: string;
   process?: number;
   location?: number;
+  /** Only processes or threads with this role are shown: "process:pool worker". */
+  role?: string;
   begin?: number;
   end?: number;
   search?: string;
@@ -80,7 +82,7 @@ export function readRange(text: string | undefined): { begin: number; end: numbe
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre", "inverse"] as const;
-const TEXTS = ["invert", "module", "search", "metric", ...FILTERS, "against", "part", "colour"] as const;
+const TEXTS = ["invert", "role", "module", "search", "metric", ...FILTERS, "against", "part", "colour"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

@@ -30,6 +30,7 @@ import { reportOf } from "./report";
 import { gutterTitle, lineAt, pinnedAt, spokenOf, tipAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
+import { useRoleLocations } from "../state/roles";
 import { useVisible } from "../state/visible";
 import { useRegionColours } from "../state/colours";
 import { Legend } from "../parts/legend";
@@ -337,6 +338,7 @@ function Sheet(props: Props) {
   const { control, facts, regions } = sight;
   const visible = useVisible();
   const filter = useMemo(() => (visible === undefined || visible === "loading" ? visible : new FilteredCalls(visible)), [visible]);
+  control.only = useRoleLocations();
   sight.filter = props.bands ? undefined : filter; // bands are no functions
   const sheet = useRef<HTMLDivElement>(null);
   const wanted = facts.has.tasks && facts.has.trace && props.single === undefined;
