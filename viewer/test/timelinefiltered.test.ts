@@ -118,6 +118,16 @@ describe("the filters of a timeline", () => {
     expect([line[0], line[9]]).toEqual([0, 2]);
   });
 
+  it("find the path of a block below a combined block of another function", () => {
+    // 4 is called by 3 alone, but most of the combined block's time is in 2
+    const paths = tree(CALLS);
+    const imported = Uint8Array.of(0, 1, 0, 1, 0, 0);
+    const visible = new Visible(treeOf({ ...paths, imported }), OWN, { noImports: true });
+    const combined = visible.calls(visible.calls(undefined, 1), 2, true);
+    expect(visible.calls(combined, 4)).toMatchObject({ shown: false, counts: NONE });
+    expect(visible.calls(visible.calls(undefined, 1), 4)).toMatchObject({ shown: true, counts: 4 });
+  });
+
   it("treat a combined block as calls of the function with most of its time", () => {
     const { boxes } = shown([[0, 0, 100, 1], [1, 10, 60, 3, 40], [2, 10, 60, 2, 30]], { code: "own" }, CALLS);
     expect(boxes).toEqual([[0, 0, 100, 1], [1, 10, 60, 2]]);

@@ -163,6 +163,56 @@ def traced(recorded):
     return recorded.parent / "traced"
 
 
+@pytest.fixture(scope="module")
+def timeline(traced, tmp_path_factory):
+    v = Viewer(traced, tmp_path_factory.mktemp("timeline"))
+    yield v
+    v.close()
+
+
+def boxes(view):
+    """The names of the functions with boxes in a timeline, each with its smallest depth. Every box is within one of its caller."""
+    found = {}
+    for box in view["blocks"]:
+        found[box["region"]] = min(box["depth"], found.get(box["region"], box["depth"]))
+        if box["depth"] == 0 or box["calls"] > 1:
+            continue
+        middle = (box["begin"] + box["end"]) / 2
+        callers = [b for b in view["blocks"] if b["location"] == box["location"] and b["depth"] == box["depth"] - 1]
+        assert any(b["begin"] <= middle <= b["end"] for b in callers), box
+    return found
+
+
+def test_a_timeline_shows_own_calls_alone(timeline, rows):
+    view = timeline.open("view=timeline&code=own")
+    found = boxes(view)
+    assert set(found) <= rows.own and {"__main__:<module>", "__main__:main"} <= set(found)
+    assert found["__main__:<module>"] == 0 and found["__main__:main"] == 1 and found["mine:<module>"] == 1
+    assert set(view["dominance"]["0"]) <= rows.own | {"<root>"}
+    assert timeline.page.evaluate("document.querySelectorAll('.chip').length") == 1
+    assert timeline.page.evaluate("document.querySelector('.chip.off')") is None
+    assert timeline.page.exceptions() == []
+
+
+def test_a_timeline_without_imports(timeline):
+    view = timeline.open("view=timeline&hide=imports")
+    found = boxes(view)
+    assert "mine:<module>" in found and "fractions:<module>" not in found
+    assert not any(name.startswith("_frozen_importlib") for name in [*found, *view["dominance"]["0"]])
+
+
+def test_a_timeline_of_what_is_found(timeline):
+    found = boxes(timeline.open("view=timeline&only=found&search=__main__:walk"))
+    walks = {name for name in found if name.startswith("__main__:walk")}
+    assert walks and set(found) == {"__main__:<module>", "__main__:main"} | walks
+    folded = timeline.open("view=timeline&only=found&search=__main__:walk&fold=recursion")
+    assert max(box["depth"] for box in folded["blocks"]) <= 3  # a comprehension is a function until 3.11
+
+
+def test_the_flame_chart_is_filtered_too(timeline, rows):
+    assert set(boxes(timeline.open("view=flame&code=own"))) <= rows.own
+
+
 def test_two_ranges_of_time_are_compared(traced, tmp_path):
     model = Model(str(traced))
     names = payload.unpack(model.view("regions"))[0]["names"]

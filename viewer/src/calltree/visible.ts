@@ -19,7 +19,8 @@ interface Known extends Calls {
   readonly kept: number;
   readonly outer: Known | undefined; // the innermost shown one: this one or a caller
   readonly above: Known | undefined; // the innermost shown caller
-  below: Map<number, Known>;
+  readonly combined: boolean; // a combined block is on the path: its callees may belong to other functions
+  below: Map<number, Known>; // by region * 2 + 1 if combined
   rows: Map<number, number> | undefined; // the tree's row of each callee
 }
 
@@ -27,7 +28,7 @@ export class Visible {
   private readonly kept: Uint8Array;
   private readonly small: Uint8Array | undefined;
   private readonly end: ArrayLike<number>;
-  private readonly top: Known = { region: NONE, row: NONE, kept: COUNTED, shown: false, depth: -1, counts: NONE, outer: undefined, above: undefined, below: new Map(), rows: undefined };
+  private readonly top: Known = { region: NONE, row: NONE, kept: COUNTED, shown: false, depth: -1, counts: NONE, outer: undefined, above: undefined, combined: false, below: new Map(), rows: undefined };
 
   /** tree: of the whole run; end: for each row the first one after its subtree; own: 1 for each region of own code. */
   constructor(
@@ -40,13 +41,29 @@ export class Visible {
     this.end = tree.end;
   }
 
-  /** The calls of a function by a caller; undefined: by the program's start. */
-  calls(caller: Calls | undefined, region: number): Calls {
+  /** The calls of a function by a caller; undefined: by the program's start. isCombined: they are a block of several functions, which has
+   * the name of the one with most of the time. */
+  calls(caller: Calls | undefined, region: number, isCombined = false): Calls {
     const up = (caller as Known | undefined) ?? this.top;
-    let found = up.below.get(region);
-    if (!found) up.below.set(region, (found = this.make(up, region)));
+    const combined = isCombined || up.combined;
+    const key = region * 2 + (combined ? 1 : 0);
+    let found = up.below.get(key);
+    if (!found) up.below.set(key, (found = this.make(up, region, combined)));
     return found;
   }
+
+  /** The row of each region's path with the most time. */
+  private longest(region: number): number {
+    if (!this.longestOf) {
+      this.longestOf = new Map();
+      for (let row = 0; row < this.tree.count; row++) {
+        const before = this.longestOf.get(this.tree.region[row]!);
+        if (before === undefined || this.tree.incl[row]! > this.tree.incl[before]!) this.longestOf.set(this.tree.region[row]!, row);
+      }
+    }
+    return this.longestOf.get(region) ?? NONE;
+  }
+  private longestOf: Map<number, number> | undefined;
 
   private rowOf(up: Known, region: number): number {
     if (up.row === NONE && up !== this.top) return NONE;
@@ -58,12 +75,13 @@ export class Visible {
     return up.rows.get(region) ?? NONE;
   }
 
-  private make(up: Known, region: number): Known {
-    const row = this.rowOf(up, region);
+  private make(up: Known, region: number, combined: boolean): Known {
+    const under = this.rowOf(up, region);
+    const row = under === NONE && combined ? this.longest(region) : under;
     const kept = row === NONE ? (this.filters.only?.[region] ? COUNTED : up.kept) : this.kept[row]!;
     const above = up.outer;
     const shown = kept > 0 && !this.hides(row, region, above);
-    const made: Known = { region, row, kept, shown, depth: above ? above.depth + 1 : 0, counts: NONE, outer: above, above, below: new Map(), rows: undefined };
+    const made: Known = { region, row, kept, shown, depth: above ? above.depth + 1 : 0, counts: NONE, outer: above, above, combined, below: new Map(), rows: undefined };
     const program = this.filters.code === "own" && region !== NONE ? ROOT_REGION : NONE;
     const counts = kept !== COUNTED ? NONE : shown ? region : above ? above.region : program;
     return shown ? Object.assign(made, { counts, outer: made }) : { ...made, counts };

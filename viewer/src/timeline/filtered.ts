@@ -25,7 +25,7 @@ function callsOf(stack: Stack, visible: Visible): Calls[] {
     for (let i = from; i < to; i++) {
       const middle = (stack.begin[i]! + stack.end[i]!) / 2;
       while (above + 1 < last && stack.end[above]! < middle) above++;
-      found[i] = visible.calls(depth ? found[above] : undefined, stack.region[i]!);
+      found[i] = visible.calls(depth ? found[above] : undefined, stack.region[i]!, stack.calls[i]! > 1);
     }
   }
   return found;
