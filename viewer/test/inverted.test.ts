@@ -10,8 +10,8 @@ const treeOf = (paths: Paths): Tree => new Tree(paths, { paths: paths.count });
 const rows = (of: Tree) => Array.from({ length: of.count }, (_, i) => [of.parent[i], of.region[i], of.incl[i], of.excl[i], of.hidden[i]]);
 
 describe("the inverted call tree", () => {
-  it("has each function with its own time, and its callers below", () => {
-    // 1 calls 2 (own time 30) and 3, which calls 2 (own time 20)
+  it("has each function with its exclusive time, and its callers below", () => {
+    // 1 calls 2 (exclusive time 30) and 3, which calls 2 (exclusive time 20)
     const found = inverted(treeOf(tree([1, 100, 1, [2, 30, 1], [3, 60, 1, [2, 20, 1]]])));
     expect(rows(found)).toEqual([
       [NONE, 2, 50, 0, 0],

@@ -95,7 +95,7 @@ describe("the filters of a timeline", () => {
     expect([5, 30, 75, 95].map((at) => region[Math.floor((at / 100) * TILE)])).toEqual([1, NONE, 1, 5]);
   });
 
-  it("show what is found and its callers, without the callers' own time", () => {
+  it("show what is found and its callers, without the callers' exclusive time", () => {
     expect(shown(BOXES, { only: [0, 0, 0, 0, 1, 0] }, CALLS)).toEqual({
       boxes: [
         [0, 0, 100, 1],

@@ -36,7 +36,7 @@ const FIRST: Style = {
 };
 const MIDDLE = 0.35; // of the size of a font, from its base line to its middle; not all programs know dominant-baseline
 const TOP = 0.8;
-const MAX_TURN = Math.PI; // an arc of SVG has a part of a circle
+const MAX_TURN = Math.PI; // an arc of SVG is at most half a turn
 
 const ESCAPED: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 // without characters that XML does not have

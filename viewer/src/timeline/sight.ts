@@ -16,7 +16,7 @@ export interface Sight {
   filter: FilteredCalls | "loading" | undefined;
   raster: Raster;
   last: { messages: Bundles; labels: Label[]; picture: Picture | undefined };
-  pinned: string; // the pinned element as it is shown below the picture, to notice changes
+  pinned: string; // the details of the pinned element as they are shown, to notice changes
   stale: boolean; // data have arrived since the last picture
 }
 

@@ -91,7 +91,7 @@ function ask({ control, facts, bands, filter }: Sight): void {
   const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
   const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
   const focused = control.focus && layout.rows[control.focus.row];
-  // the stack of the pinned element is shown below the picture
+  // the stack of the pinned element is part of its details
   const open = rows.filter((row) => filter || control.opened.has(row.key) || (row === focused && !bands)).map((row) => String(row.location));
   if (control.single === undefined) askSeries(control, facts);
   const messages = facts.has.messages ? data.messages.want(["m"], span, control.width - control.left).get("m") : undefined;
