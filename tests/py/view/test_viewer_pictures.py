@@ -158,7 +158,8 @@ SVG = """new Promise((done, failed) => {
         const [a, b] = [from, copy].map((c) => c.getContext("2d").getImageData(0, 0, from.width, from.height).data);
         let differ = 0;
         for (let i = 0; i < a.length; i += 4) if ([0, 1, 2].some((k) => Math.abs(a[i + k] - b[i + k]) > 64)) differ++;
-        done([differ / (a.length / 4), [...parsed.querySelectorAll("text")].map((t) => t.textContent), parsed.querySelector("parsererror") === null]);
+        const texts = [...parsed.querySelectorAll("text")].map((t) => t.textContent);
+        done([differ / (a.length / 4), texts, parsed.querySelector("parsererror") === null]);
     };
     image.src = window.taken.data;
 })"""

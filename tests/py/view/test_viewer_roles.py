@@ -91,7 +91,8 @@ def test_one_role_alone(viewer, recorded):
     titles, values = (viewer.page.evaluate(f"[...{FILTER}.options].map((o) => o.{what})") for what in ("text", "value"))
     assert titles[0] == "all" and "Pool worker ×2 (processes)" in titles
     assert any(title.startswith("ThreadPoolExecutor worker") and title.endswith("×2 (threads)") for title in titles)
-    viewer.page.evaluate(f"{FILTER}.value = 'process:Pool worker'; {FILTER}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
+    viewer.page.evaluate(f"{FILTER}.value = 'process:Pool worker'")
+    viewer.page.evaluate(f"{FILTER}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
     viewer.ready()
     assert viewer.selection()["role"] == "process:Pool worker"
     view = viewer.open(viewer.page.evaluate("location.hash.slice(1)"))
