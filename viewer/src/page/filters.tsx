@@ -66,7 +66,7 @@ function Panel({ facts, view }: { facts: Facts; view: View }) {
       {roles.length > 0 && (
         <Menu label="Role" value={role ?? ""} options={[{ value: "", title: "all" }, ...roles]} onChange={(chosen) => filter({ role: chosen || undefined, process: undefined, location: undefined })} />
       )}
-      {!view.filtered && <span class="status">This view shows all call paths; functions, call paths and the summary are filtered.</span>}
+      {!view.filtered && <span class="status">This view shows all call paths; functions, call paths, timeline and summary are filtered.</span>}
     </section>
   );
 }
