@@ -2,6 +2,7 @@
 // The second script of the page: views that not every user needs (views/later.ts describes them). Modules shared with the first script are
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
+import { svgOf } from "./draw/svg";
 import { BalanceView } from "./views/balance";
 import { CriticalView } from "./views/critical";
 import { GraphView } from "./views/graph";
@@ -17,6 +18,7 @@ import { StatesView } from "./views/states";
 import { TasksView } from "./views/tasks";
 import { WaitsView } from "./views/waits";
 
+window.spartitoSvg = svgOf;
 window.spartitoMore = {
   balance: BalanceView,
   metrics: MetricsView,

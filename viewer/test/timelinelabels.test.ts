@@ -5,7 +5,7 @@ import { Scale } from "../src/data/timescale";
 import { type Asked, TILE } from "../src/timeline/cache";
 import { criticalLine } from "../src/timeline/critical";
 import { Overview, Stack } from "../src/timeline/data";
-import { fillLane, fillOverview, type Line } from "../src/timeline/draw";
+import { fadeWaiting, fillLane, fillOverview, type Line } from "../src/timeline/draw";
 import { type Label, merged, textOf } from "../src/timeline/labels";
 import type { Part, Picture } from "../src/timeline/picture";
 
@@ -80,6 +80,14 @@ describe("the labels of a row whose tiles meet in the middle", () => {
       [500, 800, 9, 1],
       [300, 500, 7, 9],
     ]);
+  });
+  it("is as pale where tiles share a pixel as elsewhere, if the location waited all the time", () => {
+    const none = new Uint32Array(TILE);
+    const tile: Overview = { first: 0, rows: 1, region: none, share: new Uint8Array(TILE), events: none, waiting: new Uint8Array(TILE).fill(255), bytes: 0 };
+    const raster = { width: 801, pixels: new Uint32Array(801).fill(0xff0000ff) };
+    fadeWaiting(picture({ overviews: new Map([["0", halves([tile, tile])]]), scale: new Scale(whole, 801), width: 801, raster }), 0, 0);
+    expect(new Set(raster.pixels).size).toBe(1);
+    expect(raster.pixels[0]).not.toBe(0xff0000ff);
   });
   it("join the parts of the overview", () => {
     const half = (from: number, to: number): Overview => {

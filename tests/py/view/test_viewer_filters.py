@@ -163,6 +163,54 @@ def traced(recorded):
     return recorded.parent / "traced"
 
 
+@pytest.fixture(scope="module")
+def timeline(traced, tmp_path_factory):
+    v = Viewer(traced, tmp_path_factory.mktemp("timeline"))
+    yield v
+    v.close()
+
+
+def boxes(view):
+    """The names of the functions with boxes in a timeline, each with its smallest depth. A run that was slow may have few: calls
+    that are narrower than a pixel share a box."""
+    found = {}
+    for box in view["blocks"]:
+        found[box["region"]] = min(box["depth"], found.get(box["region"], box["depth"]))
+    assert found["__main__:<module>"] == 0
+    return found
+
+
+def test_a_timeline_shows_own_calls_alone(timeline, rows):
+    view = timeline.open("view=timeline&code=own")
+    found = boxes(view)
+    assert set(found) <= rows.own
+    assert found.get("__main__:main", 1) == found.get("mine:<module>", 1) == 1
+    assert set(view["dominance"]["0"]) <= rows.own | {"<root>"}
+    assert timeline.page.evaluate("document.querySelectorAll('.chip').length") == 1
+    assert timeline.page.evaluate("document.querySelector('.chip.off')") is None
+    assert timeline.page.exceptions() == []
+
+
+def test_a_timeline_without_imports(timeline):
+    view = timeline.open("view=timeline&hide=imports")
+    hidden = ("_frozen_importlib", "fractions:<module>")
+    assert not any(name.startswith(hidden) for name in [*boxes(view), *view["dominance"]["0"]])
+
+
+def test_a_timeline_of_what_is_found(timeline):
+    view = timeline.open("view=timeline&only=found&search=__main__:walk")
+    others = {name for name in boxes(view) if not name.startswith("__main__:walk")}
+    assert others <= {"__main__:<module>", "__main__:main"}
+    # the callers have no time
+    assert all(name.startswith("__main__:walk") for name in view["dominance"]["0"])
+    folded = timeline.open("view=timeline&only=found&search=__main__:walk&fold=recursion")
+    assert max(boxes(folded).values()) <= 3  # a comprehension is a function until 3.11
+
+
+def test_the_flame_chart_is_filtered_too(timeline, rows):
+    assert set(boxes(timeline.open("view=flame&code=own"))) <= rows.own
+
+
 def test_two_ranges_of_time_are_compared(traced, tmp_path):
     model = Model(str(traced))
     names = payload.unpack(model.view("regions"))[0]["names"]

@@ -202,6 +202,68 @@ def test_the_wheel_zooms_and_the_rest_stays_in_the_picture(viewer):
     assert viewer.view()["boxes"] == whole["boxes"] and viewer.pixels()[1] == before
 
 
+def test_the_inverted_icicle_has_callers_below(viewer, model):
+    times = {}
+    for row in model.tree():
+        times[row["name"]] = times.get(row["name"], 0) + row["excl"]
+    plain = viewer.open("view=icicle")
+    viewer.page.evaluate("[...document.querySelectorAll('.toolbar button')].find((b) => b.textContent === 'Invert').click()")
+    view = viewer.ready()
+    assert viewer.selection()["invert"] == "callers" and view["inverted"] and not plain["inverted"]
+    assert view["total"] == pytest.approx(plain["total"])
+    assert all(row["incl"] == pytest.approx(times[row["name"]], abs=1e-9) for row in view["top"])
+    # a click selects the function, and leads to its callers
+    x, y = viewer.box("canvas")
+    view = viewer.click(x + 20, y + 9)
+    first = view["centre"]
+    assert first in times
+    assert viewer.selection()["region"] == viewer.index_of(first) and "path" not in viewer.selection()
+    # the address keeps it, and Escape leads out
+    assert viewer.open(viewer.page.evaluate("location.hash.slice(1)"))["centre"] == first
+    viewer.focus("canvas")
+    assert viewer.key("Escape")["centre"].startswith("whole run")
+    viewer.page.evaluate("[...document.querySelectorAll('.toolbar button')].find((b) => b.textContent === 'Invert').click()")
+    assert not viewer.ready()["inverted"] and not {"invert", "inverse"} & set(viewer.selection())
+    assert viewer.page.exceptions() == []
+
+
+PINNED = "document.querySelector('.beside.pin')"
+SEEN = f"Boolean({PINNED} && {PINNED}.getClientRects().length)"
+
+
+def test_the_selection_is_beside_a_picture_on_a_wide_page(viewer):
+    path = ["__main__:<module>", "__main__:branch", "__main__:leaf"]
+    regions = ".".join(str(viewer.index_of(name)) for name in path)
+    try:
+        viewer.size(1440, 900)
+        viewer.open("view=icicle")
+        assert not viewer.page.evaluate(SEEN)
+        viewer.open(f"view=icicle&path={regions}")
+        assert viewer.page.evaluate(SEEN)
+        assert viewer.page.evaluate(f"{PINNED}.querySelector('b').textContent") == path[-1]
+        assert viewer.page.evaluate(f"[...{PINNED}.querySelectorAll('.stack button')].map((b) => b.title)") == path[-2::-1]
+        boxes = f"[document.querySelector('#view canvas'), {PINNED}].map((e) => e.getBoundingClientRect())"
+        assert viewer.page.evaluate(f"(([a, b]) => a.right <= b.left && a.top <= b.bottom)({boxes})")
+        for title, view in (("Callers", "callers"), ("Table", "table")):
+            viewer.open(f"view=icicle&path={regions}")
+            viewer.page.evaluate(f"[...{PINNED}.querySelectorAll('.link')].find((b) => b.textContent === {title!r}).click()")
+            viewer.ready()
+            assert viewer.selection()["view"] == view and len(viewer.selection()["path"]) == len(path)
+        viewer.open(f"view=graph&region={viewer.index_of(path[-1])}")
+        assert viewer.page.evaluate(SEEN) and path[-1] in viewer.page.evaluate(f"{PINNED}.innerText")
+        viewer.page.evaluate(f"{PINNED}.querySelector('.unpin').click()")
+        viewer.ready()
+        assert "region" not in viewer.selection()
+        viewer.open(f"view=sunburst&centre={regions}&path={regions}")
+        assert viewer.page.evaluate("[...document.querySelectorAll('.beside .link')].map((b) => b.textContent)")[0] == "Callers"
+        viewer.size(1279, 800)
+        viewer.open(f"view=icicle&path={regions}")
+        assert not viewer.page.evaluate(SEEN)
+    finally:
+        viewer.size(1280, 800)
+    assert viewer.page.exceptions() == []
+
+
 def test_one_thread_alone(viewer, model):
     location = max(range(len(model.info()["locations"])), key=lambda i: -model.info()["locations"][i]["busy"])
     view = viewer.open(f"view=table&location={location}")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from spartito._sample import check
+from test_viewer_frame import take
 from viewing import Viewer, needs_viewer
 
 from mpi import KINDS, Mpi
@@ -140,6 +141,38 @@ def test_each_view_is_there_and_stays_as_it_is(viewer):
     assert len(sums) == len(SCREENS) * len(views)  # all screenshots differ
     for view in reversed(views):
         assert one(view, theme)[3] <= CORNERS, view
+    assert viewer.page.exceptions() == []
+
+
+# The part of a canvas' pixels that differ from those of the saved SVG, drawn by the browser; and the texts in it.
+SVG = """new Promise((done, failed) => {
+    const file = new TextDecoder().decode(Uint8Array.from(atob(window.taken.data.split(",")[1]), (c) => c.charCodeAt(0)));
+    const parsed = new DOMParser().parseFromString(file, "image/svg+xml");
+    const image = new Image();
+    image.onerror = () => failed(new Error("no picture"));
+    image.onload = () => {
+        const from = [...document.querySelectorAll("#view canvas")].sort((a, b) => b.width * b.height - a.width * a.height)[0];
+        const copy = document.createElement("canvas");
+        [copy.width, copy.height] = [from.width, from.height];
+        copy.getContext("2d").drawImage(image, 0, 0);
+        const [a, b] = [from, copy].map((c) => c.getContext("2d").getImageData(0, 0, from.width, from.height).data);
+        let differ = 0;
+        for (let i = 0; i < a.length; i += 4) if ([0, 1, 2].some((k) => Math.abs(a[i + k] - b[i + k]) > 64)) differ++;
+        const texts = [...parsed.querySelectorAll("text")].map((t) => t.textContent);
+        done([differ / (a.length / 4), texts, parsed.querySelector("parsererror") === null]);
+    };
+    image.src = window.taken.data;
+})"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_picture_as_svg_is_that_of_the_canvas(viewer, theme):
+    for view in ("icicle", "sunburst", "graph", "timeline", "matrix", "metrics"):
+        viewer.open(f"view={view}&theme={theme}")
+        taken, said, _ = take(viewer, "Save the picture (SVG)")
+        assert said == "The picture is saved." and taken["name"] == f"prog.py-{view}.svg"
+        differ, texts, valid = viewer.page.evaluate(SVG)
+        assert valid and texts and differ < 0.05, (view, differ, texts)
     assert viewer.page.exceptions() == []
 
 

@@ -3,11 +3,13 @@
 balance` does, and threads are titled by their roles."""
 
 import collections
+import subprocess
+import sys
 
 import pytest
 from spartito.analysis import Model
 from spartito.view import kinds
-from viewing import needs_viewer, reported, run_of
+from viewing import Viewer, needs_viewer, reported, run_of
 
 pytestmark = needs_viewer
 PROGRAM = """
@@ -69,6 +71,62 @@ def test_threads_have_the_titles_of_their_roles(viewer, recorded):
     # the address keeps it
     assert viewer.open(viewer.page.evaluate("location.hash.slice(1)"))["role"] == pool["role"]
     assert viewer.page.exceptions() == []
+
+
+FILTER = "[...document.querySelectorAll('#filters .menu select')].find((s) => s.parentElement.textContent.startsWith('Role'))"
+
+
+def test_one_role_alone(viewer, recorded):
+    model = Model(str(recorded))
+    info = model.info()
+    workers = [i for i, process in enumerate(info["processes"]) if process["role"].startswith("Pool worker")]
+    assert len(workers) == 2
+
+    def total(**selection):
+        return sum(row["excl"] for row in model.tree(**selection))
+
+    whole = viewer.open("view=icicle")["total"]
+    viewer.page.evaluate("document.querySelector('[aria-controls=filters]').click()")
+    viewer.ready()
+    titles, values = (viewer.page.evaluate(f"[...{FILTER}.options].map((o) => o.{what})") for what in ("text", "value"))
+    assert titles[0] == "all" and "Pool worker ×2 (processes)" in titles
+    assert any(title.startswith("ThreadPoolExecutor worker") and title.endswith("×2 (threads)") for title in titles)
+    viewer.page.evaluate(f"{FILTER}.value = 'process:Pool worker'")
+    viewer.page.evaluate(f"{FILTER}.dispatchEvent(new Event('change', {{ bubbles: true }}))")
+    viewer.ready()
+    assert viewer.selection()["role"] == "process:Pool worker"
+    view = viewer.open(viewer.page.evaluate("location.hash.slice(1)"))
+    assert view["total"] == pytest.approx(sum(total(process=i) for i in workers)) and 0 < view["total"] < whole
+    assert viewer.page.evaluate("document.querySelector('.chip').textContent") == "role Pool worker×"
+    # the table is summed up from the same tree
+    assert viewer.open("view=table&role=process:Pool worker")["total"] == pytest.approx(view["total"])
+    alone = viewer.open(f"view=icicle&role=process:Pool worker&process={workers[0]}")
+    assert alone["total"] == pytest.approx(total(process=workers[0]))
+    threads = [i for i, loc in enumerate(info["locations"]) if loc["role"].startswith("ThreadPoolExecutor worker")]
+    role = next(value for value in values if value.startswith("thread:ThreadPoolExecutor worker"))
+    view = viewer.open(f"view=table&role={role}")
+    assert view["total"] == pytest.approx(sum(total(location=i) for i in threads))
+    viewer.open("view=icicle&role=process:nobody")
+    assert "Role nobody is not in this experiment" in viewer.page.evaluate("document.body.innerText")
+    assert "role" not in viewer.selection()
+    assert viewer.page.exceptions() == []
+
+
+def test_the_timeline_has_the_rows_of_one_role(recorded, tmp_path_factory):
+    place = tmp_path_factory.mktemp("traced")
+    (place / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "x", "--", sys.executable, "program.py"]
+    subprocess.run(command, cwd=place, check=True)
+    viewer = Viewer(place / "x", tmp_path_factory.mktemp("browser"))
+    try:
+        every = viewer.open("view=timeline")["rows"]
+        rows = viewer.open("view=timeline&role=process:Pool worker")["rows"]
+        assert [row["label"] for row in rows] == [row["label"] for row in every if row["label"].startswith("Pool worker")]
+        assert len(rows) == 2
+        assert viewer.page.evaluate("document.querySelector('.chip.off')") is None
+        assert viewer.page.exceptions() == []
+    finally:
+        viewer.close()
 
 
 def test_the_names_of_threads_without_a_known_role_stay(recorded):

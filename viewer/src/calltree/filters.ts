@@ -17,11 +17,11 @@ export interface Filters {
   least?: number | undefined;
 }
 
-const SHOWN = 1; // a row of which only callees count
-const COUNTED = 2;
+export const SHOWN = 1; // a row of which only callees count
+export const COUNTED = 2;
 
 /** For each row 0: left out, SHOWN or COUNTED. */
-function keptRows(tree: Paths, { noImports, only }: Filters): Uint8Array {
+export function keptRows(tree: Paths, { noImports, only }: Filters): Uint8Array {
   const { count, region, parent } = tree;
   const kept = new Uint8Array(count).fill(COUNTED);
   if (only) {
@@ -64,8 +64,8 @@ function combined(tree: Paths, of: Uint32Array, numbers: PairMap, kept: Uint8Arr
   return out;
 }
 
-/** own: 1 for each region of own code. */
-function folded(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
+/** own: 1 for each region of own code. of: for each row of the tree the number + 1 of the row that has its time, 0: none. */
+function folded(tree: Paths, own: ArrayLike<number>, filters: Filters): { paths: Paths; of: Uint32Array } {
   const { code, foldRecursion } = filters;
   const kept = PAGE ? keptRows(tree, filters) : new Uint8Array(tree.count).fill(COUNTED);
   const numbers = new PairMap();
@@ -86,20 +86,26 @@ function folded(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
     const up = tree.parent[row] === NONE ? 0 : of[tree.parent[row]!]!;
     of[row] = kept[row] ? place(tree.region[row]!, up) : up;
   }
-  return combined(tree, of, numbers, kept, (row, at) => numbers.secondOf(at) === tree.region[row]);
+  return { paths: combined(tree, of, numbers, kept, (row, at) => numbers.secondOf(at) === tree.region[row]), of };
+}
+
+/** 1 for each row with a smaller fraction of the time than `least`. */
+function smallIn(tree: Paths, least: number): Uint8Array {
+  const timeOf = (row: number): number => Math.max(tree.incl[row]!, tree.base?.incl[row] ?? 0);
+  let total = 0;
+  for (let row = 0; row < tree.count; row++) if (tree.parent[row] === NONE) total += timeOf(row);
+  return Uint8Array.from({ length: tree.count }, (_, row) => (timeOf(row) < least * total ? 1 : 0));
 }
 
 /** Combines what has a smaller fraction of the time than `least`, below each caller. */
 function withoutSmall(tree: Paths, least: number): Paths {
-  const timeOf = (row: number): number => Math.max(tree.incl[row]!, tree.base?.incl[row] ?? 0);
-  let total = 0;
-  for (let row = 0; row < tree.count; row++) if (tree.parent[row] === NONE) total += timeOf(row);
+  const small = smallIn(tree, least);
   const numbers = new PairMap();
   const of = new Uint32Array(tree.count);
   for (let row = 0; row < tree.count; row++) {
     const up = tree.parent[row] === NONE ? 0 : of[tree.parent[row]!]!;
     if (up && numbers.secondOf(up - 1) === NONE) of[row] = up;
-    else of[row] = numbers.add(up, timeOf(row) < least * total ? NONE : tree.region[row]!) + 1;
+    else of[row] = numbers.add(up, small[row] ? NONE : tree.region[row]!) + 1;
   }
   // the calls of a row of small paths are those from its caller
   const isCalled = (row: number, at: number): boolean => tree.parent[row] === NONE || of[tree.parent[row]!]! - 1 !== at;
@@ -108,6 +114,14 @@ function withoutSmall(tree: Paths, least: number): Paths {
 
 /** own: 1 for each region of own code. With code "own", what no own function led to is a row of the root's region. */
 export function filteredPaths(tree: Paths, own: ArrayLike<number>, filters: Filters): Paths {
-  const rows = folded(tree, own, filters);
-  return arranged(PAGE && filters.least ? withoutSmall(rows, filters.least) : rows);
+  const { paths } = folded(tree, own, filters);
+  return arranged(PAGE && filters.least ? withoutSmall(paths, filters.least) : paths);
+}
+
+/** 1 for each row of the tree that the filters combine with others, as it has little time; undefined: they combine none. */
+export function smallRows(tree: Paths, own: ArrayLike<number>, filters: Filters): Uint8Array | undefined {
+  if (!filters.least) return undefined;
+  const { paths, of } = folded(tree, own, filters);
+  const small = smallIn(paths, filters.least);
+  return Uint8Array.from(of, (at) => (at ? small[at - 1]! : 0));
 }

@@ -12,11 +12,11 @@ import { count, percent } from "../data/units";
 /** The legend of colours above the pictures; undefined: no legend, as in a frame of a notebook, which is too low. */
 export const LegendOfPictures = createContext<ComponentType | undefined>(undefined);
 
-/** menu: further controls of the picture; children: draws the picture when the tree is loaded. */
-export function Charted({ menu, children }: { menu: ComponentChildren; children: (chart: Chart) => ComponentChildren }) {
+/** menu: further controls of the picture; isInverted: callers are below; children: draws the picture when the tree is loaded. */
+export function Charted({ menu, isInverted, children }: { menu: ComponentChildren; isInverted?: boolean; children: (chart: Chart) => ComponentChildren }) {
   const [paint, setPaint] = usePaint();
   const Legend = useContext(LegendOfPictures);
-  const { chart, problem } = useChart(paint);
+  const { chart, problem } = useChart(paint, undefined, isInverted);
   if (!chart) return <Waiting problem={problem} what="the call tree" />;
   if (!chart.tree.count) return <Empty title="No call was recorded here">Clear the range of time, the process or the thread above, or record again with fewer filters.</Empty>;
   return (

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shared by icicle and sunburst: the tree, its centre, colours, labels, descriptions of boxes.
 import { useMemo, useRef, useState } from "preact/hooks";
+import { inverted } from "../calltree/inverted";
 import { heldIn, step } from "../calltree/boxes";
 import { type Measure, change, largestChange } from "../data/change";
 import { type Colour, INK, css, muted, ofChange } from "../draw/colour";
@@ -31,6 +32,8 @@ export interface Chart {
   tree: Tree;
   regions: Regions;
   dark: boolean;
+  /** Callers are below: rows are functions, then their callers, with the functions' exclusive time. */
+  inverted: boolean;
   /** The row that fills the picture. */
   centre: number;
   /** The row of the selected path; ROOT: none. */
@@ -59,14 +62,15 @@ function colouring(tree: Tree, own: (region: number) => Colour, dark: boolean, p
   return (row) => ofChange(change(tree.incl[row]!, base.incl[row]!, paint, largest), dark);
 }
 
-/** undefined with a message until the tree is loaded. metric: weight of the tree, instead of the selected metric. */
-export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefined; problem: string | undefined } {
+/** undefined with a message until the tree is loaded. metric: weight of the tree, instead of the selected metric. isInverted: callers are
+ * below. */
+export function useChart(paint: Paint, metric?: Metric, isInverted = false): { chart: Chart | undefined; problem: string | undefined } {
   const store = useStore();
   const selection = useSelection();
   const dark = useDark();
   const answer = useTree(metric ?? true);
   const regionsAnswer = useRegions();
-  const tree = answer.data;
+  const tree = PAGE && isInverted ? answer.data && inverted(answer.data) : answer.data;
   const regions = regionsAnswer.data;
   const highlighted = useHighlighted();
   const hits = useMemo(() => tree && highlighted && hitsIn(tree, highlighted), [tree, highlighted]);
@@ -78,20 +82,22 @@ export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefi
   };
   const own = useRegionColours(regions);
   const colour = useMemo(() => (tree && regions ? colouring(tree, own, dark, paint) : undefined), [tree, regions, own, dark, paint]);
-  const centre = useMemo(() => tree?.find(selection.centre) ?? ROOT, [tree, selection.centre]);
-  const selected = useMemo(() => tree?.find(selection.path, true) ?? ROOT, [tree, selection.path]);
+  const centre = useMemo(() => tree?.find(isInverted ? selection.inverse : selection.centre) ?? ROOT, [tree, isInverted, selection.inverse, selection.centre]);
+  const selected = useMemo(() => (isInverted ? tree?.find(selection.inverse, true) : tree?.find(selection.path, true)) ?? ROOT, [tree, isInverted, selection.inverse, selection.path]);
   if (!tree || !regions || !colour) return { chart: undefined, problem: answer.problem ?? regionsAnswer.problem };
   const at = focus !== undefined && focus < tree.count ? focus : selected !== ROOT ? selected : centre;
   const select = (row: number): void => {
     const path = tree.pathOf(row);
     setFocus(row);
-    if (path.length) store.select({ path });
+    if (isInverted) store.select({ region: path[path.length - 1], path: undefined });
+    else if (path.length) store.select({ path });
     else store.select({ path: undefined, region: undefined });
   };
   const go = (row: number): void => {
     const path = tree.pathOf(row);
     setFocus(row);
-    if (path.length) store.select({ path, centre: path });
+    if (isInverted) store.select({ region: path[path.length - 1], path: undefined, inverse: path.length ? path : undefined });
+    else if (path.length) store.select({ path, centre: path });
     else store.select({ path: undefined, region: undefined, centre: undefined });
   };
   const key = (event: KeyboardEvent): boolean => {
@@ -106,7 +112,7 @@ export function useChart(paint: Paint, metric?: Metric): { chart: Chart | undefi
     else return false;
     return true;
   };
-  return { chart: { tree, regions, dark, centre, selected, region: selection.region, module: selection.search ? undefined : selection.module, hits, colour, focus: at, setFocus, go, select, key }, problem: undefined };
+  return { chart: { tree, regions, dark, inverted: isInverted, centre, selected, region: selection.region, module: selection.search ? undefined : selection.module, hits, colour, focus: at, setFocus, go, select, key }, problem: undefined };
 }
 
 export function nameOf(chart: Chart, row: number): string {
@@ -117,11 +123,17 @@ export function nameOf(chart: Chart, row: number): string {
 
 const calls = (visits: number): string => (visits === 1 ? "1 call" : `${count(visits)} calls`);
 
+/** What the time of a row of an inverted tree is. */
+function ofFunction({ tree, regions }: Chart, row: number): string {
+  const [outer] = tree.ancestors(row);
+  return outer === row ? tree.weight.self : `${tree.weight.self} of ${regions.names[tree.region[outer!]!] ?? "small paths"} through this caller`;
+}
+
 /** The description of a row, for screen readers and above the picture. */
 export function spoken(chart: Chart, row: number): string {
   const { tree } = chart;
   const incl = tree.inclOf(row);
-  const more = row === ROOT ? "" : `, ${tree.weight.self} ${tree.weight.show(tree.excl[row]!)}, ${tree.visits[row] ? `${calls(tree.visits[row]!)}, ` : ""}level ${tree.depth[row]! + 1}`;
+  const more = row === ROOT ? "" : PAGE && chart.inverted ? `, ${ofFunction(chart, row)}, level ${tree.depth[row]! + 1}` : `, ${tree.weight.self} ${tree.weight.show(tree.excl[row]!)}, ${tree.visits[row] ? `${calls(tree.visits[row]!)}, ` : ""}level ${tree.depth[row]! + 1}`;
   return `${nameOf(chart, row)}: ${tree.weight.say(incl)}, ${percent(tree.total ? incl / tree.total : 0)} of all${more}`;
 }
 
@@ -145,6 +157,7 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
   }
   const region = tree.region[row]!;
   const above = tree.parentOf(row);
+  const isInverted = PAGE && chart.inverted;
   const incl = tree.incl[row]!;
   const before = tree.base?.incl[row];
   return (
@@ -155,10 +168,10 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
       </div>
       <Pairs
         of={[
-          [tree.weight.total, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
+          [isInverted ? ofFunction(chart, row) : tree.weight.total, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
           tree.running !== undefined && incl > 0 && ["the threads ran", `${time(tree.running[row]!)}, ${percent(tree.running[row]! / incl)} of it`],
-          above !== ROOT && ["of its caller", percent(incl / tree.incl[above]!)],
-          [tree.weight.self, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
+          above !== ROOT && [isInverted ? "of the one above" : "of its caller", percent(incl / tree.incl[above]!)],
+          !isInverted && [tree.weight.self, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],
           tree.visits[row]! > 0 && ["calls", `${count(tree.visits[row]!)}, ${tree.weight.show(incl / Math.max(1, tree.visits[row]!))} each`],
           before !== undefined && ["before", `${time(before)} (${signed(time(incl - before), incl - before)})`],
         ]}

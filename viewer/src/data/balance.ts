@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The distribution of time over ranks, processes or threads: the kind "balance" by function and by unit.
 import { type Columns, NONE } from "./columns";
-import { type Facts } from "./facts";
+import { type Facts, roleOf } from "./facts";
 import { locationLabel, processLabel } from "./rows";
 
 const FAR = 2; // standard deviations from the mean of a unit that is an outlier
@@ -32,8 +32,6 @@ export interface Group {
   /** Indices of processes or locations. */
   units: number[];
 }
-
-const roleOf = (unit: { role?: string; name: string }): string => unit.role ?? unit.name;
 
 /** The groups of several units with equal roles, the largest first, and the units that cannot be compared: the only ones with their
  * role, and idle helpers. Ranks have no roles. */

@@ -84,6 +84,9 @@ export class Regions {
   }
 }
 
+/** The title of the group of processes or threads with equal roles. */
+export const roleOf = (unit: { role?: string; name: string }): string => unit.role ?? unit.name;
+
 /** How to record with these options of `spartito run`: on a command line, or in the first line of a notebook's cell. */
 export function recordBy(facts: Facts, options: string): string {
   return `${facts.title.startsWith("In[") ? "%%spartito" : "spartito run"} ${options}`;

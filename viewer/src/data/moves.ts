@@ -51,7 +51,7 @@ export function movedSelection(before: { facts: Facts; regions: Regions }, after
       if (index === undefined) delete out[name];
       else out[name] = index;
     }
-    for (const name of ["path", "centre"] as const) {
+    for (const name of ["path", "centre", "inverse"] as const) {
       const found = selection[name] && path(selection[name]);
       if (found === undefined) delete out[name];
       else out[name] = found;

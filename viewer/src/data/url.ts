@@ -5,6 +5,7 @@
 export const [OWN, ENTRIES, IMPORTS, RECURSION, FOUND] = ["own", "entries", "imports", "recursion", "found"] as const;
 /** The parts of the selection that are filters of call paths. */
 export const FILTERS = ["code", "hide", "fold", "only", "least"] as const;
+export const INVERTED = "callers"; // value of `invert`
 export type Theme = "light" | "dark";
 
 /** The selection that all views share. A call path has the regions from the outermost to the function itself. */
@@ -15,11 +16,17 @@ export interface Selection {
   module?: string;
   process?: number;
   location?: number;
+  /** Only processes or threads with this role are shown: "process:pool worker". */
+  role?: string;
   begin?: number;
   end?: number;
   search?: string;
   /** The call path that fills icicle and sunburst. */
   centre?: readonly number[];
+  /** The icicle is inverted: callers below. */
+  invert?: string;
+  /** What fills the inverted icicle: a function, then its callers. */
+  inverse?: readonly number[];
   metric?: string;
   /** OWN: own functions alone are shown. ENTRIES: own functions, and the functions of other code that they call. */
   code?: string;
@@ -74,8 +81,8 @@ export function readRange(text: string | undefined): { begin: number; end: numbe
 
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
-const PATHS = ["path", "centre"] as const;
-const TEXTS = ["module", "search", "metric", ...FILTERS, "against", "part", "colour"] as const;
+const PATHS = ["path", "centre", "inverse"] as const;
+const TEXTS = ["invert", "role", "module", "search", "metric", ...FILTERS, "against", "part", "colour"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

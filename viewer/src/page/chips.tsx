@@ -2,6 +2,7 @@
 // The selection as a list of removable chips; the call path as breadcrumbs.
 import type { Facts, Regions } from "../data/facts";
 import { useRegions, useSelection, useStore } from "../state/hooks";
+import { roleTitle } from "../state/roles";
 import { Name } from "../parts/Name";
 import type { Selection } from "../state/store";
 import { ENTRIES, FOUND, IMPORTS, OWN, RECURSION, readRange, writeRange } from "../data/url";
@@ -18,10 +19,11 @@ export interface Chip {
 }
 
 /** The filters of call paths as chips. */
-export function activeFilters({ code, hide, fold, only, least, search, module }: Selection): Chip[] {
+export function activeFilters({ role, code, hide, fold, only, least, search, module }: Selection): Chip[] {
   const chips: Chip[] = [];
   const add = (what: string, text: string, name: keyof Selection): number =>
     chips.push({ what, text, clear: { [name]: undefined, path: undefined, centre: undefined }, filter: true });
+  if (role !== undefined) add("role", roleTitle(role), "role");
   if (code === OWN) add("code", "own code only", "code");
   if (code === ENTRIES) add("code", "own code and what it calls", "code");
   if (hide === IMPORTS) add("without", "imports", "hide");

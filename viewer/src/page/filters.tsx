@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { Facts } from "../data/facts";
 import { FOUND, IMPORTS, RECURSION } from "../data/url";
 import { useSelection, useStore } from "../state/hooks";
+import { rolesIn } from "../state/roles";
 import { Menu } from "../parts/Menu";
 import { Code } from "../parts/shows";
 import type { Selection } from "../state/store";
@@ -37,7 +38,8 @@ function Which({ label, names, value, choose }: { label: string; names: readonly
 
 function Panel({ facts, view }: { facts: Facts; view: View }) {
   const store = useStore();
-  const { hide, fold, only, least, search, module, process, location } = useSelection();
+  const { hide, fold, only, least, search, module, process, location, role } = useSelection();
+  const roles = rolesIn(facts);
   // paths of one tree are not in the other
   const filter = (patch: Partial<Selection>): void => store.select({ ...patch, path: undefined, centre: undefined });
   const some = search !== undefined || module !== undefined;
@@ -61,7 +63,10 @@ function Panel({ facts, view }: { facts: Facts; view: View }) {
       <Menu label="Combine paths below" value={LEAST.some(({ value }) => value === least) ? least! : ""} options={LEAST} onChange={(chosen) => filter({ least: chosen || undefined })} />
       <Which label="Process" names={facts.processes.map(({ name }) => name)} value={process} choose={(index) => store.select({ process: index })} />
       <Which label="Thread" names={facts.locations.map(({ name }) => name)} value={location} choose={(index) => store.select({ location: index })} />
-      {!view.filtered && <span class="status">This view shows all call paths; functions, call paths and the summary are filtered.</span>}
+      {roles.length > 0 && (
+        <Menu label="Role" value={role ?? ""} options={[{ value: "", title: "all" }, ...roles]} onChange={(chosen) => filter({ role: chosen || undefined, process: undefined, location: undefined })} />
+      )}
+      {!view.filtered && <span class="status">This view shows all call paths; functions, call paths, timeline and summary are filtered.</span>}
     </section>
   );
 }

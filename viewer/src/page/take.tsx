@@ -5,6 +5,8 @@ import { csv, plain, textOf } from "../data/csv";
 import type { Facts } from "../data/facts";
 import { useRegions, useSelection } from "../state/hooks";
 import { chipsOf } from "./chips";
+import { loadMore } from "../parts/later";
+import { drawings } from "../parts/Canvas";
 import { type Content, contents } from "../parts/VirtualTable";
 import type { View } from "../parts/view";
 
@@ -52,6 +54,12 @@ async function picture(canvas: HTMLCanvasElement): Promise<Blob> {
   return blob;
 }
 
+async function drawn(canvas: HTMLCanvasElement, title: string): Promise<Blob> {
+  await loadMore();
+  const text = window.spartitoSvg!(drawings.get(canvas)!, canvas.clientWidth, canvas.clientHeight, title);
+  return new Blob([text], { type: "image/svg+xml" });
+}
+
 interface Action {
   title: string;
   /** What is shown afterwards. */
@@ -76,6 +84,7 @@ export function TakeAlong({ view, facts }: { view: View; facts: Facts | undefine
       { title: "Copy the link to this view", done: "The link is copied.", act: () => copy(location.href) },
       chosen.length > 0 && { title: "Copy the selection as text", done: "The selection is copied.", act: () => copy([...chosen, ...(path ? [`call path: ${path}`] : [])].join("\n")) },
       canvas && { title: "Save the picture (PNG)", done: "The picture is saved.", act: async () => save(await picture(canvas), `${file}.png`) },
+      canvas && { title: "Save the picture (SVG)", done: "The picture is saved.", act: async () => save(await drawn(canvas, `${facts?.title ?? ""}: ${view.title}`), `${file}.svg`) },
       content && { title: "Save the table (CSV)", done: "The table is saved.", act: () => save(new Blob([csv(lines(content()))], { type: "text/csv" }), `${file}.csv`) },
     ];
     say("");

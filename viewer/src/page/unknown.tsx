@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Facts, Regions } from "../data/facts";
 import { isFiltered, useWholeTree } from "../state/calls";
 import { useRegions, useSelection, useStore } from "../state/hooks";
+import { roleTitle, unitsOf } from "../state/roles";
 import type { Selection } from "../state/store";
 import { ROOT, type Tree } from "../calltree/tree";
 import { inModule } from "../state/highlighted";
@@ -18,7 +19,7 @@ const NOT_HERE = "is not in this experiment";
 
 /** tree: the tree with all paths of the whole run, to check the selected one; undefined: it is not checked. */
 export function unknownIn(selection: Selection, facts: Facts, regions: Regions, tree: Tree | undefined): Unknown {
-  const { region, path, centre, module, process, location, metric } = selection;
+  const { region, path, centre, module, process, location, role, metric } = selection;
   const messages: string[] = [];
   const patch: Partial<Selection> = {};
   const lost = (list: readonly number[] | undefined): boolean => list?.some((one) => one >= regions.count) ?? false;
@@ -43,6 +44,10 @@ export function unknownIn(selection: Selection, facts: Facts, regions: Regions, 
     messages.push(`Thread ${location} ${NOT_HERE}.`);
     patch.location = undefined;
   }
+  if (role !== undefined && !unitsOf(facts, { view: selection.view, role })?.length) {
+    messages.push(`Role ${roleTitle(role)} ${NOT_HERE}.`);
+    patch.role = undefined;
+  }
   if (metric !== undefined && !facts.metrics.some((one) => one.name === metric)) {
     messages.push(`Metric ${metric} ${NOT_HERE}.`);
     patch.metric = undefined;
@@ -53,7 +58,7 @@ export function unknownIn(selection: Selection, facts: Facts, regions: Regions, 
 /** A tree with a row for every path of the run; queried only if a path of the whole run is selected. */
 function useAllPaths(selection: Selection): Tree | undefined {
   const { path, centre, process, location, begin, end } = selection;
-  const part = isFiltered(selection) || process !== undefined || location !== undefined || begin !== undefined || end !== undefined;
+  const part = isFiltered(selection) || selection.role !== undefined || process !== undefined || location !== undefined || begin !== undefined || end !== undefined;
   const tree = useWholeTree(!part && (path !== undefined || centre !== undefined));
   return tree.loading || tree.data?.hidden.some((n) => n > 0) ? undefined : tree.data;
 }

@@ -34,6 +34,9 @@ export interface CanvasProps {
   onSize?: (width: number, height: number) => void;
 }
 
+/** What draws the picture of each canvas. */
+export const drawings = new WeakMap<Element, CanvasProps["draw"]>();
+
 const CLICK = 4; // pixels; shorter drags are clicks
 
 function pointOf(event: MouseEvent): Point {
@@ -78,6 +81,7 @@ export function Canvas(props: CanvasProps) {
   const down = useRef<{ from: Point; moved: boolean } | undefined>(undefined);
   latest.current = props;
   useLayoutEffect(() => {
+    drawings.set(canvas.current!, props.draw);
     if (!frame.current)
       frame.current = requestAnimationFrame(() => {
         frame.current = 0;

@@ -2,6 +2,7 @@
 // Views whose code is in the second script (more.tsx), which is loaded with the first of them. A one-file page contains that script.
 import type { ComponentType } from "preact";
 import { useEffect, useReducer, useState } from "preact/hooks";
+import type { svgOf } from "../draw/svg";
 import { Waiting } from "./Empty";
 import "./views.css";
 
@@ -9,6 +10,8 @@ declare global {
   interface Window {
     /** The components of more.js by the views' ids; undefined until it is loaded. */
     spartitoMore?: Readonly<Record<string, ComponentType>>;
+    /** Set with spartitoMore. */
+    spartitoSvg?: typeof svgOf;
   }
 }
 

@@ -11,7 +11,11 @@ import { type Weight, chosenMetric, timed, weightOf } from "../data/weight";
 import { useContext, useMemo } from "preact/hooks";
 import { highlightedIn } from "./highlighted";
 import { type Answer, KnownFacts, useAnswer, useRegions, useSelection } from "./hooks";
+import { useRoleTree } from "./roles";
 import { range } from "./store";
+
+/** The frame of a notebook shows no roles. */
+const useTreeAnswer = PAGE ? useRoleTree : useAnswer<"tree", Tree>;
 
 const asTree = (columns: Columns<"tree">): Tree => treeIn(columns);
 
@@ -42,7 +46,7 @@ function filtersIn(selection: Selection, regions: Regions): Filters {
 let last: { regions: Regions; key: string; filters: Filters } | undefined;
 
 /** The filters of the selection; undefined: none. All parts of a view get the same object. */
-function useFilters(): Filters | undefined {
+export function useFilters(): Filters | undefined {
   const selection = useSelection();
   const regions = useRegions().data;
   if (!regions || !isFiltered(selection)) return undefined;
@@ -57,7 +61,7 @@ export function useTree(weighed: boolean | Metric = false): Answer<Tree> {
   const selection = useSelection();
   const facts = useContext(KnownFacts);
   const metric = typeof weighed === "object" ? weighed : weighed ? chosenMetric(facts, selection) : undefined;
-  const answer = useAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
+  const answer = useTreeAnswer("tree", { ...range(selection), metric: metric?.name }, metric ? treeOf(weightOf(metric)) : asTree);
   return useShown(answer, typeof weighed !== "object", metric !== undefined);
 }
 
@@ -66,7 +70,7 @@ function useShown(answer: Answer<Tree>, filtered: boolean, byMetric: boolean): A
   const selection = useSelection();
   const against = useAgainstRange();
   const compared = PAGE && against !== undefined && !byMetric;
-  const other = useAnswer(compared ? "tree" : undefined, { ...range(selection), ...against }, asTree);
+  const other = useTreeAnswer(compared ? "tree" : undefined, { ...range(selection), ...against }, asTree);
   const own = useRegions().data?.own;
   const filters = useFilters();
   let { data } = answer;
@@ -96,9 +100,9 @@ function useSummed(): Answer<Flat> {
   const selection = useSelection();
   const facts = useContext(KnownFacts);
   const against = useAgainstRange();
-  const summed = (isFiltered(selection) || against !== undefined) && facts !== undefined && timed(facts);
+  const summed = (isFiltered(selection) || selection.role !== undefined || against !== undefined) && facts !== undefined && timed(facts);
   const flat = useAnswer(summed ? undefined : "flat", range(selection), asFlat);
-  const tree = useShown(useAnswer(summed ? "tree" : undefined, range(selection), asTree), true, !summed);
+  const tree = useShown(useTreeAnswer(summed ? "tree" : undefined, range(selection), asTree), true, !summed);
   const made = useMemo(() => (summed ? tree.data && flatOfTree(tree.data) : undefined), [summed, tree.data]);
   return summed ? { ...tree, data: made } : flat;
 }

@@ -27,7 +27,7 @@ export function useSelection(): Selection {
 }
 
 /** The source of the shown version. */
-function useSource(): Source {
+export function useSource(): Source {
   const store = useStore();
   const [source, set] = useState(store.source);
   useLayoutEffect(() => {

@@ -112,22 +112,22 @@ export function valueAt(points: readonly Point[], moment: number): Point | undef
 function paintShapes(p: Picture, series: Series, y: (value: number) => number): void {
   const { pen, scale } = p;
   for (const points of series.of.values()) {
-    const shape = new Path2D();
+    pen.beginPath();
     points.forEach((point, i) => {
       const x = p.left + scale.x(point.at);
-      if (i === 0) shape.moveTo(x, y(0));
-      else shape.lineTo(x, y(points[i - 1]!.mean));
-      shape.lineTo(x, y(point.mean));
+      if (i === 0) pen.moveTo(x, y(0));
+      else pen.lineTo(x, y(points[i - 1]!.mean));
+      pen.lineTo(x, y(point.mean));
     });
     const last = points[points.length - 1];
     if (!last) continue;
     const end = p.left + scale.x(Math.max(scale.span.end, last.at));
-    shape.lineTo(end, y(last.mean));
+    pen.lineTo(end, y(last.mean));
     pen.globalAlpha = 0.7;
-    pen.stroke(shape);
-    shape.lineTo(end, y(0));
+    pen.stroke();
+    pen.lineTo(end, y(0));
     pen.globalAlpha = 0.16;
-    pen.fill(shape);
+    pen.fill();
   }
   pen.globalAlpha = 1;
 }

@@ -3,7 +3,7 @@
 import type { Columns } from "../data/columns";
 import type { Facts } from "../data/facts";
 import { CHART, CHARTS, type Series } from "./charts";
-import { BLOCK, LANE, Layout, listRows, type Row, type Shown, type Task, threadsAtFirst } from "../data/rows";
+import { BLOCK, LANE, Layout, listRows, locationLabel, type Row, type Shown, type Task, threadsAtFirst } from "../data/rows";
 import { barAt, type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./data";
 import { MINI, miniTime, RULER } from "./head";
 import { type Asked } from "./cache";
@@ -99,6 +99,24 @@ export class Control {
     return new Scale(this.span, Math.max(this.width - this.left, 1));
   }
 
+  /** The only locations to show; undefined: all. */
+  set only(locations: ReadonlySet<number> | undefined) {
+    if (locations === this.shownOnly) return;
+    this.shownOnly = locations;
+    this.laid = undefined;
+    this.focus = undefined;
+  }
+  private shownOnly: ReadonlySet<number> | undefined;
+
+  /** The rows of the only locations. A row whose process has no row above it names the process. */
+  private some(rows: Row[]): Row[] {
+    const { shownOnly: only, single, facts } = this;
+    if (single !== undefined) return rows.filter((row) => row.location === single && row.kind === "thread");
+    if (!only) return rows;
+    const shown = rows.filter((row) => only.has(row.location));
+    return shown.map((row) => (row.kind === "thread" && !row.main ? { ...row, label: locationLabel(facts, row.location) } : row));
+  }
+
   get layout(): Layout {
     const room = this.height - this.top;
     if (this.laid && this.laid.room === room && this.laid.tasks === this.tasks) return this.laid.layout;
@@ -109,7 +127,7 @@ export class Control {
       tasks: this.tasksOf,
       room,
     };
-    const rows = listRows(this.facts, this.tasks, shown).filter((row) => this.single === undefined || (row.location === this.single && row.kind === "thread"));
+    const rows = this.some(listRows(this.facts, this.tasks, shown));
     const layout = new Layout(rows, shown);
     this.laid = { room, tasks: this.tasks, layout };
     return layout;

@@ -73,6 +73,15 @@ export function smallOf(columns: Columns<"overview">, locations: number): Small 
   return small;
 }
 
+interface Blocks extends Pick<Stack, "begin" | "end" | "region" | "calls" | "busy" | "exact"> {
+  depth: Uint32Array;
+}
+
+function blocksIn(columns: Columns<"timeline">): Blocks {
+  const [begin, end, region] = [columns.get("begin"), columns.get("end"), columns.get("region")];
+  return { begin, end, region, calls: columns.get("calls"), busy: columns.get("busy"), depth: columns.get("depth"), exact: columns.meta.exact };
+}
+
 /** A tile of the kind "timeline": calls in the order of depth and begin; calls too narrow to draw are combined. */
 export class Stack {
   readonly begin: Float64Array;
@@ -84,14 +93,14 @@ export class Stack {
   readonly lanes: number;
   private readonly first: Uint32Array; // first block of each depth, and the number of blocks
 
-  constructor(columns: Columns<"timeline">) {
-    this.begin = columns.get("begin");
-    this.end = columns.get("end");
-    this.region = columns.get("region");
-    this.calls = columns.get("calls");
-    this.busy = columns.get("busy");
-    this.exact = columns.meta.exact;
-    const depth = columns.get("depth");
+  constructor(given: Blocks | Columns<"timeline">) {
+    const { begin, end, region, calls, busy, depth, exact } = "meta" in given ? blocksIn(given) : given;
+    this.begin = begin;
+    this.end = end;
+    this.region = region;
+    this.calls = calls;
+    this.busy = busy;
+    this.exact = exact;
     this.lanes = depth.length ? depth[depth.length - 1]! + 1 : 0;
     this.first = new Uint32Array(this.lanes + 1).fill(depth.length);
     for (let i = depth.length - 1; i >= 0; i--) this.first[depth[i]!] = i;

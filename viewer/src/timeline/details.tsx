@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beside the pointer of a timeline: its tooltip. Below the picture: the pinned element, and the functions of the selected range.
+// Beside the pointer of a timeline: its tooltip. Below the picture, or beside it in wide windows: the pinned element, and the functions of the selected range.
 import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { Links, Unpin } from "../charts/pinned";
 import { css } from "../draw/colour";
-import type { Facts, Regions } from "../data/facts";
-import { useFacts, useQuery, useSelection, useStore } from "../state/hooks";
+import type { Regions } from "../data/facts";
+import { type Flat, sorted } from "../data/flat";
+import { useFlat } from "../state/calls";
+import { useSelection, useStore } from "../state/hooks";
 import { useRegionColours } from "../state/colours";
-import { range } from "../state/store";
 import { writePath } from "../data/url";
 import { Pairs, Tooltip } from "../parts/Tooltip";
 import type { Hover } from "./control";
@@ -19,22 +22,25 @@ import { callersOf, type Pinned } from "./under";
 
 const TOP = 5; // functions of the selected range that are named
 
+function longest({ region, self }: Flat): (readonly [region: number, time: number])[] {
+  return Array.from(sorted(Uint32Array.from(self.keys()), self, true).subarray(0, TOP), (row) => [region[row]!, self[row]!] as const);
+}
+
 /** The functions with the most running time in the selected range (exclusive time, if it is not split), which is also that of the other views. */
 function InRange({ regions }: { regions: Regions }) {
   const store = useStore();
   const selection = useSelection();
   const colour = useRegionColours(regions);
-  const flat = useQuery("flat", range(selection));
+  const flat = useFlat();
+  const rows = useMemo(() => (flat.data ? longest(flat.data) : []), [flat.data]);
   if (selection.begin === undefined || selection.end === undefined) return null;
-  const total = flat.data?.meta.total ?? 0;
-  const split = flat.data?.has("running");
-  const rows = flat.data ? Array.from(flat.data.get("region").subarray(0, TOP), (region, i) => [region, flat.data!.get(split ? "running" : "excl")[i]!] as const) : [];
+  const total = flat.data?.total ?? 0;
   return (
     <section class="inrange" aria-label="The selected range">
       <b>
         {time(selection.end - selection.begin)} selected, from {moment(selection.begin, (selection.end - selection.begin) / 100)}
       </b>{" "}
-      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? `${split ? "running" : "self"} time, here and in every other view` : "nothing ran")}</span>
+      <span class="fine">{flat.problem ?? (flat.loading ? "reading…" : rows.length ? `${flat.data!.selfName}, here and in every other view` : "nothing ran")}</span>
       <ol>
         {rows.map(([region, excl]) => (
           <li key={region}>
@@ -66,19 +72,6 @@ export function Tip({ sight, at, shown }: { sight: Sight; at: Hover; shown: Show
       <Pairs of={[...shown.pairs.filter((pair) => pair !== source), callers.length > 0 && ["called by", callers.map((name) => <div key={name}>{name}</div>)]]} />
     </Tooltip>
   );
-}
-
-const VIEWS = [
-  ["callers", "Callers"],
-  ["source", "Source"],
-  ["table", "Table"],
-  ["icicle", "Icicle"],
-] as const;
-
-/** Which of the views have data for a function. */
-function viewsFor(facts: Facts, regions: Regions, region: number): (typeof VIEWS)[number][] {
-  const hasSource = (facts.has.lines || facts.has.source) && Boolean(regions.placeOf(region));
-  return VIEWS.filter(([id]) => id !== "source" || hasSource);
 }
 
 function Stack({ stack, regions }: { stack: readonly Frame[]; regions: Regions }) {
@@ -114,8 +107,6 @@ interface PinnedProps {
 }
 
 function PinnedElement({ pinned: { shown, leap }, regions, onUnpin, onLeap }: PinnedProps) {
-  const store = useStore();
-  const facts = useFacts();
   const { title, pairs, region, stack } = shown;
   const path = stack?.[stack.length - 1]?.path;
   return (
@@ -123,15 +114,8 @@ function PinnedElement({ pinned: { shown, leap }, regions, onUnpin, onLeap }: Pi
       <section class="pinned" aria-label="The pinned element">
         <div class="head">
           <b title={title}>{title}</b>
-          {region !== undefined &&
-            viewsFor(facts, regions, region).map(([view, text]) => (
-              <button key={view} class="link" onClick={() => store.select(path ? { view, path } : { view, region })}>
-                {text}
-              </button>
-            ))}
-          <button class="unpin" aria-label="Unpin" title="Unpin (Escape)" onClick={onUnpin}>
-            ×
-          </button>
+          {region !== undefined && <Links regions={regions} region={region} path={path} />}
+          <Unpin act={onUnpin} title="Unpin (Escape)" />
         </div>
         <dl>
           {pairs.map(([name, text]) => (

@@ -77,14 +77,15 @@ function cellsOf(p: Picture, location: number): Cells[] {
   });
 }
 
-/** Makes a line of pixels paler where the location waited, so that waiting differs from work. */
-function fadeWaiting(p: Picture, location: number, at: number): void {
-  const { pixels } = p.raster;
-  for (const { overview, from, to, cell } of cellsOf(p, location))
-    for (let x = from; x < to; x++) {
-      const waiting = overview.waiting[cell(x)]!;
-      if (waiting) pixels[at + x] = blend(pixels[at + x]!, p.inks.paperPixel, 255 - Math.round(waiting * FADED));
-    }
+let waitingAt = new Uint8Array(0); // the waiting of a line's pixels
+
+/** Makes a line of pixels paler where the location waited, so that waiting differs from work. Tiles share a pixel where they meet. */
+export function fadeWaiting(p: Picture, location: number, at: number): void {
+  const { pixels, width } = p.raster;
+  if (waitingAt.length !== width) waitingAt = new Uint8Array(width);
+  waitingAt.fill(0);
+  for (const { overview, from, to, cell } of cellsOf(p, location)) for (let x = from; x < to; x++) waitingAt[x] = overview.waiting[cell(x)]!;
+  for (let x = 0; x < width; x++) if (waitingAt[x]) pixels[at + x] = blend(pixels[at + x]!, p.inks.paperPixel, 255 - Math.round(waitingAt[x]! * FADED));
 }
 
 let regionsAt = new Uint32Array(0); // the regions of a line's pixels

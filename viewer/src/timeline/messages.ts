@@ -176,19 +176,23 @@ function arrow(pen: CanvasRenderingContext2D, { x0, y0, x1, y1, count: n }: Bund
 /** Draws all lines, the more transparent the more there are, with one stroke for each width; and those of `strong` in another colour. */
 export function paintMessages(p: Picture, lines: readonly Bundle[], strong: readonly Bundle[]): void {
   const { pen, inks } = p;
-  const widths = new Map<number, Path2D>();
-  for (const { x0, y0, x1, y1, count: n } of lines) {
-    let path = widths.get(widthOf(n));
-    if (!path) widths.set(widthOf(n), (path = new Path2D()));
-    path.moveTo(x0, y0);
-    path.lineTo(x1, y1);
+  const widths = new Map<number, Bundle[]>();
+  for (const line of lines) {
+    const known = widths.get(widthOf(line.count));
+    if (known) known.push(line);
+    else widths.set(widthOf(line.count), [line]);
   }
   pen.strokeStyle = inks.ink;
   pen.fillStyle = inks.ink;
   pen.globalAlpha = Math.min(Math.max(60 / Math.max(lines.length, 1), 0.18), 0.6);
-  for (const [width, path] of widths) {
+  for (const [width, of] of widths) {
     pen.lineWidth = width;
-    pen.stroke(path);
+    pen.beginPath();
+    for (const { x0, y0, x1, y1 } of of) {
+      pen.moveTo(x0, y0);
+      pen.lineTo(x1, y1);
+    }
+    pen.stroke();
   }
   if (lines.length <= ARROWS) for (const line of lines) arrow(pen, line);
   pen.globalAlpha = 1;

@@ -4,6 +4,7 @@ import type { Facts, Regions } from "../data/facts";
 import type { Raster } from "../draw/raster";
 import type { Control } from "./control";
 import type { Label } from "./labels";
+import type { FilteredCalls } from "./filtered";
 import type { Bands, Bundles, Picture } from "./picture";
 
 export interface Sight {
@@ -11,14 +12,16 @@ export interface Sight {
   regions: Regions;
   control: Control;
   bands: Bands | undefined;
+  /** undefined: all calls are shown; "loading": none until it is known which. */
+  filter: FilteredCalls | "loading" | undefined;
   raster: Raster;
   last: { messages: Bundles; labels: Label[]; picture: Picture | undefined };
-  pinned: string; // the pinned element as it is shown below the picture, to notice changes
+  pinned: string; // the details of the pinned element as they are shown, to notice changes
   stale: boolean; // data have arrived since the last picture
 }
 
 /** Whether all data of the picture have arrived. */
-export function isComplete({ control, bands }: Sight): boolean {
+export function isComplete({ control, bands, filter }: Sight): boolean {
   const { overviews, stacks, steps } = control.answers;
-  return !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
+  return filter !== "loading" && !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
 }

@@ -19,6 +19,7 @@ import type { Selection, Store } from "../state/store";
 import { Control, type Focus, press } from "./control";
 import { metricSeries, paintCharts, seriesOf } from "./charts";
 import { TimelineData } from "./data";
+import { FilteredCalls } from "./filtered";
 import "./timeline.css";
 import { Details, Tip } from "./details";
 import { type Inks, inksOf } from "../draw/ink";
@@ -29,6 +30,8 @@ import { reportOf } from "./report";
 import { gutterTitle, lineAt, pinnedAt, spokenOf, tipAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
+import { useRoleLocations } from "../state/roles";
+import { useVisible } from "../state/visible";
 import { useRegionColours } from "../state/colours";
 import { Legend } from "../parts/legend";
 import { inModule } from "../state/highlighted";
@@ -77,7 +80,7 @@ function askSeries(control: Control, facts: Facts): void {
 }
 
 /** Queries the data of the picture. */
-function ask({ control, facts, bands }: Sight): void {
+function ask({ control, facts, bands, filter }: Sight): void {
   const { layout, data, scroll, span } = control;
   const [first, last] = layout.visible(scroll, scroll + control.height - control.top);
   const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
@@ -88,11 +91,14 @@ function ask({ control, facts, bands }: Sight): void {
   const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
   const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
   const focused = control.focus && layout.rows[control.focus.row];
-  // the stack of the pinned element is shown below the picture
-  const open = rows.filter((row) => control.opened.has(row.key) || (row === focused && !bands)).map((row) => String(row.location));
+  // the stack of the pinned element is part of its details
+  const open = rows.filter((row) => filter || control.opened.has(row.key) || (row === focused && !bands)).map((row) => String(row.location));
   if (control.single === undefined) askSeries(control, facts);
   const messages = facts.has.messages ? data.messages.want(["m"], span, control.width - control.left).get("m") : undefined;
-  control.answered({ overviews, steps, stacks: data.stacks.want(open, span, wide), messages });
+  const stacks = data.stacks.want(open, span, wide);
+  if (filter === "loading") control.answered({ overviews: new Map(), steps, stacks: new Map(), messages });
+  else if (filter) control.answered({ overviews: filter.overviewsOf(overviews, stacks, data.whole), steps, stacks: filter.stacksOf(stacks), messages });
+  else control.answered({ overviews, steps, stacks, messages });
   control.setScroll(control.scroll);
 }
 
@@ -299,7 +305,7 @@ function useSight({ facts, regions, single, bands }: Props, source: Source, redr
     const data = new TimelineData(source, facts, landed);
     const first = rangeOf(store.selection, data.whole);
     const control = new Control(facts, data, [], single, first && clamp(first, data.whole));
-    const sight: Sight = { facts, regions, control, bands: bands?.(source, facts, regions, data.whole, landed), raster: new Raster(), last: NOTHING, pinned: "", stale: true };
+    const sight: Sight = { facts, regions, control, bands: bands?.(source, facts, regions, data.whole, landed), filter: undefined, raster: new Raster(), last: NOTHING, pinned: "", stale: true };
     return sight;
   }, [facts, regions, single, bands, store]);
   shown.current ??= made;
@@ -313,6 +319,7 @@ function useSight({ facts, regions, single, bands }: Props, source: Source, redr
   useLayoutEffect(() => {
     const before = shown.current;
     if (!before || before === made) return;
+    made.filter = before.filter;
     made.control.tasks = before.control.tasks;
     made.control.take(before.control);
     ask(made);
@@ -329,6 +336,10 @@ function Sheet(props: Props) {
   const [version, redraw] = useReducer((n: number) => n + 1, 0) as [number, () => void];
   const sight = useSight(props, store.source, () => redraw());
   const { control, facts, regions } = sight;
+  const visible = useVisible();
+  const filter = useMemo(() => (visible === undefined || visible === "loading" ? visible : new FilteredCalls(visible)), [visible]);
+  control.only = useRoleLocations();
+  sight.filter = props.bands ? undefined : filter; // bands are no functions
   const sheet = useRef<HTMLDivElement>(null);
   const wanted = facts.has.tasks && facts.has.trace && props.single === undefined;
   const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
@@ -344,7 +355,7 @@ function Sheet(props: Props) {
       // texts outside of the picture have the number of messages, and the pinned element
       if (sight.last.messages.hidden !== hidden || spokenOf(sight, pinnedAt(sight)) !== sight.pinned) redraw();
     },
-    [sight, colours, selection, version, tasks, path, critical],
+    [sight, sight.filter, colours, selection, version, tasks, path, critical],
   );
   useReport(() => reportOf(sight, selection, (wanted && answer.loading) || (path && !critical)));
   control.follow();
@@ -382,76 +393,78 @@ function Sheet(props: Props) {
       </Toolbar>
       <OneRun />
       {!props.bands && <Legend />}
-      <div class="sheet" ref={sheet}>
-        <Canvas
-          label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
-          spoken={spoken}
-          draw={draw}
-          title={gutterTitle(control)}
-          cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
-          onSize={(width, height) => {
-            Object.assign(control, { width, height });
+      <div class="chart">
+        <div class="sheet" ref={sheet}>
+          <Canvas
+            label={`Time line of ${count(control.layout.rows.length)} rows over ${time(facts.duration)}. ${HINT}`}
+            spoken={spoken}
+            draw={draw}
+            title={gutterTitle(control)}
+            cursor={control.drag?.kind === "pan" ? "grabbing" : control.hover?.zone === "ruler" ? "col-resize" : "default"}
+            onSize={(width, height) => {
+              Object.assign(control, { width, height });
+              redraw();
+            }}
+            onPoint={(point) => {
+              control.hover = { ...control.hit(point.x, point.y), clientX: point.clientX, clientY: point.clientY };
+              redraw();
+            }}
+            onLeave={() => {
+              control.hover = undefined;
+              redraw();
+            }}
+            onClick={(point) => {
+              click(store, sight, point);
+              redraw();
+            }}
+            onDouble={(point) => {
+              twice(control, point);
+              redraw();
+            }}
+            onDrag={(from, to, done, event) => {
+              const chosen = control.dragTo(from, to, done, event.shiftKey);
+              if (chosen) store.select({ begin: chosen.begin, end: chosen.end });
+              redraw();
+            }}
+            onWheel={(point, dx, dy, event) => {
+              control.wheel(point.x, point.y, dx, dy, event.shiftKey);
+              redraw();
+              return true;
+            }}
+            onKey={(event) => {
+              const used = key(store, sight, event);
+              if (used) redraw();
+              return used;
+            }}
+          />
+          <Scrollbar
+            top={control.top}
+            height={control.layout.height}
+            seen={control.height - control.top}
+            at={control.scroll}
+            onScroll={(at) => {
+              control.setScroll(at);
+              redraw();
+            }}
+          />
+        </div>
+        <Details
+          pinned={pinned}
+          regions={regions}
+          hint={HINT}
+          onUnpin={() => {
+            control.focus = undefined;
+            sheet.current?.querySelector("canvas")?.focus();
             redraw();
           }}
-          onPoint={(point) => {
-            control.hover = { ...control.hit(point.x, point.y), clientX: point.clientX, clientY: point.clientY };
-            redraw();
-          }}
-          onLeave={() => {
-            control.hover = undefined;
-            redraw();
-          }}
-          onClick={(point) => {
-            click(store, sight, point);
-            redraw();
-          }}
-          onDouble={(point) => {
-            twice(control, point);
-            redraw();
-          }}
-          onDrag={(from, to, done, event) => {
-            const chosen = control.dragTo(from, to, done, event.shiftKey);
-            if (chosen) store.select({ begin: chosen.begin, end: chosen.end });
-            redraw();
-          }}
-          onWheel={(point, dx, dy, event) => {
-            control.wheel(point.x, point.y, dx, dy, event.shiftKey);
-            redraw();
-            return true;
-          }}
-          onKey={(event) => {
-            const used = key(store, sight, event);
-            if (used) redraw();
-            return used;
-          }}
-        />
-        <Scrollbar
-          top={control.top}
-          height={control.layout.height}
-          seen={control.height - control.top}
-          at={control.scroll}
-          onScroll={(at) => {
-            control.setScroll(at);
+          onLeap={({ location, time: at }) => {
+            control.goTo(location, at);
+            if (control.focus) choose(store, sight, control.focus);
             redraw();
           }}
         />
       </div>
       {tip && <Tip sight={sight} at={control.hover!} shown={tip} />}
-      <Details
-        pinned={pinned}
-        regions={regions}
-        hint={HINT}
-        onUnpin={() => {
-          control.focus = undefined;
-          sheet.current?.querySelector("canvas")?.focus();
-          redraw();
-        }}
-        onLeap={({ location, time: at }) => {
-          control.goTo(location, at);
-          if (control.focus) choose(store, sight, control.focus);
-          redraw();
-        }}
-      />
     </div>
   );
 }

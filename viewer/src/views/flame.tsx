@@ -43,6 +43,7 @@ export const flame: View = {
   asMeasured: true,
   title: "Flame over time",
   available: (facts) => (facts.has.time && facts.locations.length > 0) || NO_TIME,
+  filtered: true,
   component: Flame,
   keys: TIME_KEYS,
 };

@@ -7,6 +7,8 @@ import { type Measure, changeText } from "../data/change";
 import { type Colour, css, muted, ofChange } from "../draw/colour";
 import { MPI, type Regions } from "../data/facts";
 import { type Camera, type Paint, type Picture, centred, draw, fitted, fitting, nodeAt, picture, readable, stepped, zoomed } from "../draw/graphdraw";
+import { Links, Pinned } from "../charts/pinned";
+import { Bars } from "../parts/Bars";
 import { useTree } from "../state/calls";
 import { useDark, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
@@ -121,11 +123,18 @@ function leftOut({ picked, graph }: Picture, before: CallGraph | undefined, regi
   return parts.length ? `not drawn: ${parts.join("; ")}` : "all functions and calls are drawn";
 }
 
-function Hint({ p, before, weight, regions, node, at }: { p: Picture; before: CallGraph | undefined; weight: Weight; regions: Regions; node: number; at: Point }) {
-  const region = p.picked.nodes[node]!;
+interface AboutProps {
+  p: Picture;
+  before: CallGraph | undefined;
+  weight: Weight;
+  regions: Regions;
+  region: number;
+}
+
+function About({ p, before, weight, regions, region }: AboutProps) {
   const { graph, total } = p;
   return (
-    <Tooltip x={at.clientX} y={at.clientY}>
+    <>
       <b>{nameOf(regions, region)}</b>
       <Pairs
         of={[
@@ -136,7 +145,56 @@ function Hint({ p, before, weight, regions, node, at }: { p: Picture; before: Ca
           regions.placeOf(region) !== "" && ["defined at", regions.placeOf(region)],
         ]}
       />
-    </Tooltip>
+    </>
+  );
+}
+
+/** The functions at the other end of the drawn calls of a function, the calls with the most time first. */
+function Ends({ p, weight, regions, edges, end }: { p: Picture; weight: Weight; regions: Regions; edges: readonly number[]; end: "caller" | "callee" }) {
+  const store = useStore();
+  const { graph } = p;
+  const sorted = [...edges].sort((a, b) => graph.edgeIncl[b]! - graph.edgeIncl[a]!);
+  if (!sorted.length) return null;
+  return (
+    <>
+      <h2>{end === "caller" ? "Called by" : "Calls"}</h2>
+      <Bars
+        rows={sorted.map((e) => {
+          const region = graph[end][e]!;
+          return {
+            key: String(e),
+            text: regions.qualnames[region] || nameOf(regions, region),
+            hint: nameOf(regions, region),
+            share: graph.edgeIncl[e]! / p.total,
+            value: weight.show(graph.edgeIncl[e]!),
+            colour: "var(--accent)",
+            chosen: false,
+            faded: false,
+            go: () => store.select({ region }, "replace"),
+          };
+        })}
+      />
+    </>
+  );
+}
+
+/** The selected function beside the graph. It is there without a selection, too: another width would be another graph. */
+function Beside({ p, before, weight, regions }: { p: Picture; before: CallGraph | undefined; weight: Weight; regions: Regions }) {
+  const store = useStore();
+  const { region } = useSelection();
+  if (region === undefined || !(region in regions.names))
+    return (
+      <aside class="beside pin" aria-label="The selected function">
+        <p class="fine">Click a function to pin its details here: its times, its callers and callees, and links to other views.</p>
+      </aside>
+    );
+  const edges = Array.from(p.picked.edges);
+  return (
+    <Pinned links={<Links regions={regions} region={region} path={undefined} />} unpin={() => store.select({ region: undefined }, "replace")}>
+      <About p={p} before={before} weight={weight} regions={regions} region={region} />
+      <Ends p={p} weight={weight} regions={regions} edges={edges.filter((e) => p.graph.callee[e] === region)} end="caller" />
+      <Ends p={p} weight={weight} regions={regions} edges={edges.filter((e) => p.graph.caller[e] === region)} end="callee" />
+    </Pinned>
   );
 }
 
@@ -226,7 +284,11 @@ function Drawing({ p, before, weight, regions, size, resize }: DrawingProps) {
         onWheel={(at, _, dy) => see(zoomed(camera, Math.exp(-dy * 0.0015), at.x, at.y))}
         onKey={key}
       />
-      {hover && p.picked.nodes[hover.node] !== undefined && <Hint p={p} before={before} weight={weight} regions={regions} node={hover.node} at={hover.at} />}
+      {hover && p.picked.nodes[hover.node] !== undefined && (
+        <Tooltip x={hover.at.clientX} y={hover.at.clientY}>
+          <About p={p} before={before} weight={weight} regions={regions} region={p.picked.nodes[hover.node]!} />
+        </Tooltip>
+      )}
     </>
   );
 }
@@ -265,7 +327,10 @@ export function GraphView() {
       {(paint === "module" || !before) && <Legend />}
       <p class="note line">{leftOut(drawn, before, regions)}</p>
       {drawn.picked.nodes.length ? (
-        <Drawing p={drawn} before={before} weight={weight} regions={regions} size={size} resize={resize} />
+        <div class="split">
+          <Drawing p={drawn} before={before} weight={weight} regions={regions} size={size} resize={resize} />
+          <Beside p={drawn} before={before} weight={weight} regions={regions} />
+        </div>
       ) : (
         <Empty title="No function has that much of the time">Choose a smaller share above.</Empty>
       )}

@@ -3,7 +3,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
 import { Charted } from "../charts/charted";
-import { useFacts, useReport } from "../state/hooks";
+import { PinnedPath } from "../charts/pinned";
+import { INVERTED } from "../data/url";
+import { useFacts, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Menu } from "../parts/Menu";
 import { Tooltip } from "../parts/Tooltip";
@@ -149,17 +151,44 @@ function report(chart: Chart, drawn: Drawn | undefined) {
     focus: nameOf(chart, chart.focus),
     hits: chart.hits ? { regions: chart.hits.regions, paths: chart.hits.paths, time: chart.hits.time } : null,
     compared: tree.base !== undefined,
+    inverted: chart.inverted,
     boxes: drawn?.boxes.row.length ?? 0,
     small: drawn?.boxes.until.filter((until) => until > 0).length ?? 0,
     top: tree.children(chart.centre).slice(0, 8).map((row) => ({ name: nameOf(chart, row), incl: tree.incl[row], excl: tree.excl[row], visits: tree.visits[row], running: tree.running?.[row] })),
   };
 }
 
+function Invert({ on }: { on: boolean }) {
+  const store = useStore();
+  return (
+    <button
+      class="quiet"
+      aria-pressed={on}
+      title="Each function with its self time, its callers below: a bottom-up flame graph"
+      onClick={() => store.select({ invert: on ? undefined : INVERTED, inverse: undefined })}
+    >
+      Invert
+    </button>
+  );
+}
+
 function Icicle() {
   const [levels, setLevels] = useState("all");
+  const isInverted = PAGE && useSelection().invert === INVERTED;
+  const menu = (
+    <>
+      {PAGE && <Invert on={isInverted} />}
+      <Menu label="Levels" value={levels} options={LEVELS} onChange={setLevels} />
+    </>
+  );
   return (
-    <Charted menu={<Menu label="Levels" value={levels} options={LEVELS} onChange={setLevels} />}>
-      {(chart) => <Picture chart={chart} levels={levels === "all" ? Infinity : Number(levels)} />}
+    <Charted menu={menu} isInverted={isInverted}>
+      {(chart) => (
+        <div class="split">
+          <Picture chart={chart} levels={levels === "all" ? Infinity : Number(levels)} />
+          {PAGE && <PinnedPath chart={chart} />}
+        </div>
+      )}
     </Charted>
   );
 }
@@ -247,7 +276,7 @@ export function Picture({ chart, levels, part }: { chart: Chart; levels: number;
   return (
     <>
       <Canvas
-        label={`Icicle of the call tree of ${title}. Arrows move, Enter centres, Escape goes out, plus and minus zoom.`}
+        label={`${PAGE && chart.inverted ? "Inverted icicle, callers below," : "Icicle"} of the call tree of ${title}. Arrows move, Enter centres, Escape goes out, plus and minus zoom.`}
         spoken={spoken(chart, chart.focus)}
         draw={paint}
         cursor={over ? "pointer" : "default"}

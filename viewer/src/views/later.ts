@@ -5,6 +5,7 @@ import { later } from "../parts/later";
 import { TIME_KEYS } from "./timeline";
 import type { View } from "../parts/view";
 import "../charts/balance.css";
+import "../charts/pinned.css";
 
 const states: View = {
   id: "states",

@@ -3,6 +3,7 @@
 import { useCallback, useRef, useState } from "preact/hooks";
 import { type Boxes, Finder, boxesIn } from "../calltree/boxes";
 import { Charted } from "../charts/charted";
+import { Links } from "../charts/pinned";
 import { css } from "../draw/colour";
 import { useFacts, useReport } from "../state/hooks";
 import { Bars } from "../parts/Bars";
@@ -155,6 +156,11 @@ function Beside({ chart }: { chart: Chart }) {
   return (
     <aside class="beside" aria-label="The centre and its callees">
       <h2>{nameOf(chart, centre)}</h2>
+      {centre !== ROOT && (
+        <div class="head">
+          <Links regions={chart.regions} region={tree.region[centre]!} path={tree.pathOf(centre)} />
+        </div>
+      )}
       {centre !== ROOT && (
         <Pairs
           of={[

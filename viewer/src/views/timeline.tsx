@@ -15,7 +15,7 @@ export const TIME_KEYS: readonly Key[] = [
   ["R", "selects the time of the call, or what is in view"],
   ["T K", "threads and tasks of the process"],
   ["Page Up  Page Down", "through the rows"],
-  ["Escape", "unpins the element below the picture, then clears the range of time, then the function"],
+  ["Escape", "unpins the element, then clears the range of time, then the function"],
 ];
 
 const Timeline = () => <Lines />;
@@ -25,6 +25,7 @@ export const timeline: View = {
   asMeasured: true,
   title: "Timeline",
   available: (facts) => facts.has.time || NO_TIME,
+  filtered: true,
   component: Timeline,
   keys: TIME_KEYS,
 };
