@@ -15,6 +15,7 @@ import { MemoryView } from "./views/memory";
 import { MetricsView } from "./views/metrics";
 import { OwnView } from "./views/own";
 import { StatesView } from "./views/states";
+import { SunburstView } from "./views/sunburst";
 import { TasksView } from "./views/tasks";
 import { WaitsView } from "./views/waits";
 
@@ -33,4 +34,5 @@ window.spartitoMore = {
   imports: ImportsView,
   own: OwnView,
   graph: GraphView,
+  sunburst: SunburstView,
 } satisfies Record<keyof typeof laterViews, ComponentType>;

@@ -7,13 +7,12 @@ import { icicle } from "./icicle";
 import { laterViews } from "./later";
 import { source } from "./source";
 import { summary } from "./summary";
-import { sunburst } from "./sunburst";
 import { table } from "./table";
 import { timeline } from "./timeline";
 import type { Group } from "../page/tabs";
 import type { View } from "../parts/view";
 
-const { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph } = laterViews;
+const { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph, sunburst } = laterViews;
 
 export const groups: readonly Group[] = [
   { title: "Summary", views: [summary] },

@@ -2,6 +2,7 @@
 // The descriptions of the views of more.tsx, which are needed before that script is loaded.
 import { recordBy } from "../data/facts";
 import { later } from "../parts/later";
+import { TREE_KEYS } from "../charts/treechart";
 import { TIME_KEYS } from "./timeline";
 import type { View } from "../parts/view";
 import "../charts/balance.css";
@@ -126,6 +127,15 @@ const metrics: View = {
   ],
 };
 
+const sunburst: View = {
+  id: "sunburst",
+  title: "Sunburst",
+  filtered: "toolbar",
+  available: () => true,
+  component: later("sunburst"),
+  keys: TREE_KEYS,
+};
+
 const graph: View = {
   id: "graph",
   title: "Call graph",
@@ -141,4 +151,4 @@ const graph: View = {
   ],
 };
 
-export const laterViews = { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph };
+export const laterViews = { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph, sunburst };

@@ -13,9 +13,8 @@ import { Pairs, Tooltip } from "../parts/Tooltip";
 import { type Disc, type Lettering, angle, disc, flipped, lettering, polar, upright } from "../calltree/sunburst";
 import { NONE } from "../data/columns";
 import { ROOT } from "../calltree/tree";
-import { About, TREE_KEYS, type Chart, FONT, fillOf, label, themeColours, measurer, nameOf, spoken } from "../charts/treechart";
+import { About, type Chart, FONT, fillOf, label, themeColours, measurer, nameOf, spoken } from "../charts/treechart";
 import { count, percent, shorten, smaller } from "../data/units";
-import type { View } from "../parts/view";
 
 const RINGS = [4, 6, 8, 12, 16, 24].map((n) => ({ value: String(n), title: String(n) }));
 const LISTED = 24; // maximum of callees in the list
@@ -261,7 +260,7 @@ function Picture({ chart, rings }: { chart: Chart; rings: number }) {
   );
 }
 
-function Sunburst() {
+export function SunburstView() {
   const [rings, setRings] = useState("8");
   return (
     <Charted menu={<Menu label="Rings" value={rings} options={RINGS} onChange={setRings} />}>
@@ -274,12 +273,3 @@ function Sunburst() {
     </Charted>
   );
 }
-
-export const sunburst: View = {
-  id: "sunburst",
-  title: "Sunburst",
-  available: () => true,
-  filtered: "toolbar",
-  component: Sunburst,
-  keys: TREE_KEYS,
-};
