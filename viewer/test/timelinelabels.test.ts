@@ -44,6 +44,7 @@ describe("the labels of a row whose tiles meet in the middle", () => {
       width: 800,
       raster: { width: 800, pixels: new Uint32Array(1600) },
       palette: { pixel: (region: number) => region },
+      base: (region: number) => region,
       inks: { paperPixel: 0 },
       layout: { row: 40 },
       overviews: new Map(),

@@ -19,6 +19,6 @@ export interface Sight {
 
 /** Whether all data of the picture have arrived. */
 export function isComplete({ control, bands }: Sight): boolean {
-  const { overviews, stacks, steps } = control.answers;
-  return !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
+  const { overviews, crowds, stacks, steps } = control.answers;
+  return !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...crowds.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
 }

@@ -11,19 +11,20 @@ import type { Facts, Regions } from "../data/facts";
 import type { Source } from "../data/source";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
-import { Toolbar } from "../parts/Menu";
+import { Menu, Toolbar } from "../parts/Menu";
 import { Scrollbar } from "../parts/Scrollbar";
 import { blend, Palette, pixelOf, Raster } from "../draw/raster";
-import { BLOCK, blocksOf, LANE, type Task } from "../data/rows";
+import { BLOCK, blocksOf, LANE, type Order, type Task } from "../data/rows";
 import type { Selection, Store } from "../state/store";
 import { Control, type Focus, press } from "./control";
 import { metricSeries, paintCharts, seriesOf } from "./charts";
+import { peakOf } from "./crowd";
 import { TimelineData } from "./data";
 import "./timeline.css";
 import { Details, Tip } from "./details";
 import { type Inks, inksOf } from "../draw/ink";
 import { paintRows } from "./draw";
-import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./head";
+import { MINI, moreOf, nameAt, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./head";
 import { lineOf, samePlaces } from "./messages";
 import { reportOf } from "./report";
 import { gutterTitle, lineAt, pinnedAt, spokenOf, tipAt } from "./under";
@@ -83,7 +84,8 @@ function ask({ control, facts, bands }: Sight): void {
   const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
   const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
   const locations = rows.map((row) => row.location);
-  bands?.want(locations, span, wide);
+  const crowds = layout.rows.slice(first, last).flatMap(({ crowd }) => crowd ?? []);
+  bands?.want(locations, crowds, span, wide);
   const overviews = data.overviews.want(bands ? [] : blocksOf(locations).map(String), span, wide);
   const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
   const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
@@ -92,7 +94,7 @@ function ask({ control, facts, bands }: Sight): void {
   const open = rows.filter((row) => control.opened.has(row.key) || (row === focused && !bands)).map((row) => String(row.location));
   if (control.single === undefined) askSeries(control, facts);
   const messages = facts.has.messages ? data.messages.want(["m"], span, control.width - control.left).get("m") : undefined;
-  control.answered({ overviews, steps, stacks: data.stacks.want(open, span, wide), messages });
+  control.answered({ overviews, crowds: data.wantCrowds(bands ? [] : crowds, span, wide), steps, stacks: data.stacks.want(open, span, wide), messages });
   control.setScroll(control.scroll);
 }
 
@@ -131,6 +133,8 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
     regions,
     raster,
     ...colours,
+    base: (region) => colours.palette.pixel(region),
+    waits: undefined,
     scale: control.scale,
     marks: ruler(control.span, control.scale.width),
     whole: control.data.whole,
@@ -160,7 +164,8 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
   const hover = control.hover?.zone === "rows" && !drag ? boxOf(p, control, control.hover) : undefined;
   if (hover) paintFrame(p, hover, false);
   paintGutter(p, {
-    opened: control.opened,
+    opened: (row) => control.opened.has(control.layout.rows[row]!.key) || control.unfolded.has(control.layout.rows[row]!.key),
+    below: (row) => crowdText(control, row),
     focus: control.focus?.row ?? -1,
     selected: (row) => selection.location !== undefined && control.layout.rows[row]?.location === selection.location && control.layout.rows[row]?.kind === "thread",
     openable: (row) => control.openable(row),
@@ -174,6 +179,13 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
 
 function moreShown(control: Control): { threads: (process: number) => boolean; tasks: (process: number) => boolean } {
   return { threads: (process) => control.threadsShown(process), tasks: (process) => control.tasksOf.has(process) };
+}
+
+/** What is written below the name of a crowd: the number of threads that its picture is as high as. */
+function crowdText(control: Control, row: number): string {
+  const { key, crowd } = control.layout.rows[row]!;
+  const peak = crowd ? peakOf(control.answers.crowds.get(key), control.span, control.data.whole) : 0;
+  return peak > 0 ? `up to ${peak < 10 ? Math.round(peak * 10) / 10 : count(Math.round(peak))} at once` : "";
 }
 
 function choose(store: Store, sight: Sight, at: Focus): void {
@@ -198,7 +210,8 @@ function click(store: Store, sight: Sight, point: Point): void {
   if (at.zone === "rows") return choose(store, sight, at);
   const { picture } = sight.last;
   const more = picture && control.single === undefined ? moreOf(picture, at.row, moreShown(control)).find((one) => point.x >= one.x && point.x < one.x + one.width) : undefined;
-  if (point.x < 20 && control.openable(at.row)) control.toggle(at.row);
+  const row = control.layout.rows[at.row]!;
+  if ((point.x < nameAt(row) || row.crowd) && control.openable(at.row)) control.toggle(at.row);
   else if (more) control.toggleMore(control.layout.rows[at.row]!.process, more.what);
   else if (control.layout.rows[at.row]!.kind === "thread") {
     const { location } = control.layout.rows[at.row]!;
@@ -263,6 +276,39 @@ function Status({ sight }: { sight: Sight }) {
 const HINT =
   "Pale: the thread waited. Click a bar to pin its details here. Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
 
+const ORDERS = [
+  { value: "number", title: "By number" },
+  { value: "time", title: "Longest first" },
+  { value: "begin", title: "By begin" },
+];
+const isOrder = (text: string | undefined): text is Order => ORDERS.some(({ value }) => value === text);
+
+/** The order of rows, which is kept in the selection, and whether crowds are folded. */
+function Sorted({ control, redraw }: { control: Control; redraw: () => void }) {
+  const store = useStore();
+  const { part } = useSelection();
+  const { facts, crowds } = control;
+  if (control.single !== undefined || facts.locations.length <= MANY) return null;
+  return (
+    <>
+      <Menu label="Order" value={isOrder(part) ? part : "number"} options={ORDERS} onChange={(order) => store.select({ part: order === "number" ? undefined : order })} />
+      {crowds && (
+        <button
+          class="quiet"
+          aria-pressed={!control.isUnfolded}
+          title="Threads and processes with equal roles share a row, which a click or Enter opens"
+          onClick={() => {
+            control.unfold(!control.isUnfolded);
+            redraw();
+          }}
+        >
+          Fold groups
+        </button>
+      )}
+    </>
+  );
+}
+
 interface Props {
   facts: Facts;
   regions: Regions;
@@ -270,6 +316,8 @@ interface Props {
   bands: MakeBands | undefined;
   children?: ComponentChildren;
 }
+
+const MANY = 8; // threads above which their order can be chosen
 
 /** Combines several calls before the next animation frame into one. */
 function onceAFrame(act: () => void): () => void {
@@ -347,6 +395,7 @@ function Sheet(props: Props) {
     [sight, colours, selection, version, tasks, path, critical],
   );
   useReport(() => reportOf(sight, selection, (wanted && answer.loading) || (path && !critical)));
+  control.sortBy(isOrder(selection.part) ? selection.part : "number");
   control.follow();
   const pinned = pinnedAt(sight);
   const tip = tipAt(sight);
@@ -378,6 +427,7 @@ function Sheet(props: Props) {
             Critical path
           </button>
         )}
+        <Sorted control={control} redraw={redraw} />
         {props.children}
       </Toolbar>
       <OneRun />
