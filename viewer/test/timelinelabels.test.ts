@@ -52,7 +52,7 @@ describe("the labels of a row whose tiles meet in the middle", () => {
       blockOf: () => "0",
       ...more,
     }) as unknown as Picture;
-  const line = (lane: number): Line => ({ row: { location: 0 } as Line["row"], lane, y: 100 });
+  const line = (lane: number): Line => ({ row: { location: 0 } as Line["row"], lane, y: 100, high: 20 });
 
   // each row: begin, end, region, calls
   const stack = (rows: [number, number, number, number][]): Stack => {
