@@ -2,6 +2,7 @@
 // The second script of the page: views that not every user needs (views/later.ts describes them). Modules shared with the first script are
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
+import { ShadesMaker } from "./state/shades";
 import { BalanceView } from "./views/balance";
 import { CriticalView } from "./views/critical";
 import { GraphView } from "./views/graph";
@@ -31,4 +32,5 @@ window.spartitoMore = {
   imports: ImportsView,
   own: OwnView,
   graph: GraphView,
-} satisfies Record<keyof typeof laterViews, ComponentType>;
+  shades: ShadesMaker,
+} satisfies Record<keyof typeof laterViews | "shades", ComponentType>;

@@ -40,6 +40,7 @@ function Field({ label, names, value, all, choose }: Props) {
       <span>{label}</span>
       <input
         type="search"
+        size={30}
         list={id}
         placeholder={all ? `all ${count(names.length)}` : `one of ${count(names.length)}`}
         title="A part of a name, or a number; the list offers the names that contain it"

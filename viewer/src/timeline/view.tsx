@@ -2,7 +2,7 @@
 // The timeline. It draws known data at once after input, and gets finer when answers arrive.
 import type { Bundle, MakeBands, Part, Picture } from "./picture";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { OneRun } from "../parts/against";
 import type { Colour } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
@@ -30,18 +30,41 @@ import { reportOf } from "./report";
 import { gutterTitle, lineAt, pinnedAt, spokenOf, tipAt } from "./under";
 import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
-import { useRegionColours } from "../state/colours";
+import { KnownShades, useRegionColours } from "../state/colours";
+import type { Shades } from "../draw/shades";
 import { Legend } from "../parts/legend";
 import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
 import { isComplete, type Sight } from "./sight";
 
+/** The colours of functions that differ between rows and within them: by state, process or thread. */
+function rowColours(shades: Shades | undefined, palette: Palette, dimmed: (region: number) => boolean, inks: Inks, tone: string | undefined): Pick<Picture, "base" | "waits"> & { byUnit: typeof shades } {
+  const pixels = shades?.classes.map((_, at) => pixelOf(shades.colour(at, inks.dark, tone))) ?? [];
+  const shown = (region: number, at: number): number => (dimmed(region) ? blend(pixels[at]!, inks.paperPixel, 64) : pixels[at]!);
+  const plain = (region: number): number => palette.pixel(region);
+  if (shades?.waits) return { base: (region) => shown(region, 0), waits: (region) => shown(region, shades.waits!(region)), byUnit: undefined };
+  if (!shades?.over) return { base: plain, waits: undefined, byUnit: undefined };
+  return { base: plain, waits: undefined, byUnit: shades };
+}
+
+/** The colours of rows by process or thread; of a crowd that of its functions. */
+function unitColours(facts: Facts, shades: Shades, plain: Picture["base"], dimmed: (region: number) => boolean, inks: Inks): Picture["base"] {
+  const at = new Map(shades.classes.map(({ unit }, index) => [unit, index]));
+  return (region, location) => {
+    const index = location < 0 ? undefined : at.get(shades.over === "location" ? location : facts.locations[location]?.process);
+    if (index === undefined) return plain(region, location);
+    const pixel = pixelOf(shades.colour(index, inks.dark));
+    return dimmed(region) ? blend(pixel, inks.paperPixel, 64) : pixel;
+  };
+}
+
 /** The colours of regions; those that search or selection exclude are faded. */
-function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
+function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } & ReturnType<typeof rowColours> {
   const dark = useDark();
   const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
-  const { region, module, theme } = selection;
+  const { region, module, theme, tone } = selection;
   const own = useRegionColours(regions);
+  const shades = useContext(KnownShades);
   return useMemo(() => {
     const inks = inksOf(dark);
     const dimmed = (one: number): boolean => {
@@ -55,8 +78,9 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
       const faded = blend(pixelOf(full), inks.paperPixel, 64);
       return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];
     };
-    return { palette: new Palette(regions.count, colour), dimmed, inks, found };
-  }, [regions, own, found, region, module, dark, theme]);
+    const palette = new Palette(regions.count, colour);
+    return { palette, dimmed, inks, found, ...rowColours(shades, palette, dimmed, inks, tone) };
+  }, [regions, own, found, region, module, dark, theme, shades, tone]);
 }
 
 const asParts = (columns: Columns<"critical">): Critical["pieces"] => columns.meta.pieces;
@@ -133,8 +157,7 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
     regions,
     raster,
     ...colours,
-    base: (region) => colours.palette.pixel(region),
-    waits: undefined,
+    base: colours.byUnit ? unitColours(facts, colours.byUnit, colours.base, colours.dimmed, colours.inks) : colours.base,
     scale: control.scale,
     marks: ruler(control.span, control.scale.width),
     whole: control.data.whole,
