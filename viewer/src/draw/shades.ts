@@ -5,7 +5,7 @@ import type { Spread } from "../data/balance";
 import type { Flat } from "../data/flat";
 import type { OffCpuTimes } from "../data/offcpu";
 import { NONE } from "../data/columns";
-import { type Colour, grey, muted, ofHeat, ofNumber } from "./colour";
+import { type Colour, grey, muted, ofNumber } from "./colour";
 
 /** Colours of the kinds of waiting by their number in ofNumber(), which also differ in lightness. */
 const KINDS: Record<string, number> = { lock: 6, queue: 3, thread: 8, process: 9, "I/O": 7, sleep: 4, event: 5, MPI: 5, other: 1 };
@@ -13,15 +13,34 @@ const READY = "preempted";
 const RUNS = 0; // blue, which no common kind of colour blindness takes for the orange of OTHER
 export const RUNNING = "runs";
 const OTHER = "other";
-const STEPS = 6; // classes of numbers
+/** The scale of numbers, from small to large. Labels on it have the contrast of other labels on boxes, and lightness alone tells its order. */
+const SCALE: Record<"light" | "dark", readonly Colour[]> = {
+  light: [
+    [255, 251, 234],
+    [254, 235, 178],
+    [252, 212, 128],
+    [247, 182, 98],
+    [238, 148, 88],
+    [220, 114, 86],
+  ],
+  dark: [
+    [38, 40, 44],
+    [62, 54, 42],
+    [90, 66, 36],
+    [118, 76, 30],
+    [146, 80, 30],
+    [172, 78, 40],
+  ],
+};
+const STEPS = SCALE.light.length; // classes of numbers
 const HALF = 0.5; // share of its time above which a function belongs to one process or thread
 
 export interface Shade {
   /** In the selection. */
   id: string;
   title: string;
-  /** Its number in the colours; undefined: of no class. A number from 0 to 1: on the scale. */
-  colour: { hue: number } | { heat: number } | undefined;
+  /** Its number in the colours or on the scale; undefined: of no class. */
+  colour: { hue: number } | { step: number } | undefined;
   /** Index of the process or thread, which a click selects. */
   unit?: number;
 }
@@ -43,7 +62,7 @@ export class Shades {
     if (tone !== undefined && !this.over && shade?.id !== tone && this.classes.some(({ id }) => id === tone)) return muted(dark);
     const colour = shade?.colour;
     if (!colour) return grey(dark);
-    return "hue" in colour ? ofNumber(colour.hue, dark) : ofHeat(colour.heat, dark);
+    return "hue" in colour ? ofNumber(colour.hue, dark) : SCALE[dark ? "dark" : "light"][colour.step]!;
   }
 
   /** The colours of functions. tone: the class that is highlighted. */
@@ -121,7 +140,7 @@ export function byNumber(regions: ArrayLike<number>, values: ArrayLike<number>, 
     lower.map((least, i) => ({
       id: String(least),
       title: least === 0 ? (i ? `< ${show(lower[i - 1]!)}` : show(0)) : i === 0 ? `≥ ${show(least)}` : `${show(least)} – ${show(lower[i - 1]!)}`,
-      colour: { heat: (lower.length - 1 - i + 0.35) / (lower.length - 0.65) },
+      colour: { step: lower.length - 1 - i },
     })),
     (region) => classes.get(region) ?? -1,
   );

@@ -77,7 +77,7 @@ function useClasses(shades: Shades | undefined): readonly Entry[] {
     const total = flat.excl.reduce((sum, time) => sum + time, 0) || 1;
     const ran = (unit: number): number => (shades.over === "location" ? facts.locations[unit]!.running : facts.locations.reduce((sum, l) => sum + (l.process === unit ? l.running : 0), 0));
     const all = shades.classes.map(({ id, title, unit }, at): Entry => ({ tone: id, ...(unit === undefined ? {} : { unit }), text: title, colour: css(shades.colour(at, dark)), share: sums[at]! / total }));
-    if (!shades.over) return all;
+    if (!shades.over) return shades.waits ? all.filter(({ share }) => share > 0) : all;
     const units = new Map(all.flatMap(({ unit }) => (unit === undefined ? [] : [[unit, ran(unit)] as const])));
     const longest = all.filter(({ unit }) => unit !== undefined).sort((a, b) => units.get(b.unit!)! - units.get(a.unit!)!).slice(0, SHOWN - 1);
     return [...longest.sort((a, b) => a.unit! - b.unit!), ...all.filter(({ unit }) => unit === undefined)];
