@@ -123,11 +123,12 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         What samples have found in the locations that are selected, each divided into pixels equal parts of the range. By location
         and part; parts without samples have no row. A sample counts until the next one, at most two periods. Parameters: process
         (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowList), pixels (default: 1000), limit
-        (1: all locations share one row for each part, with the means of their shares, the path none, and the samples of all). meta:
-        rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the part), path (u32;
-        of the model: the one found longest; none: no function), samples (u32; samples that began there), running (f32; share of the
-        part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32), object_lock (f32; waiting for the
-        lock of an object, in a Python without the GIL), stopped (f32; stopped by another thread, in a Python without the GIL).
+        (if it is given, all locations share one row for each part, with the means of their shares, the path none, and the samples
+        of all). meta: rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the
+        part), path (u32; of the model: the one found longest; none: no function), samples (u32; samples that began there), running
+        (f32; share of the part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32), object_lock (f32;
+        waiting for the lock of an object, in a Python without the GIL), stopped (f32; stopped by another thread, in a Python
+        without the GIL).
     steps
         When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in
         timeline. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default:

@@ -145,7 +145,7 @@ static int draw_all(struct drawing *d, const struct sp_view_query *q, const uint
 	return 0;
 }
 
-/* joined: rows stand for several locations. */
+/* joined: each row is about several locations. */
 static int put_rows(const struct sp_band *b, bool joined, struct sp_columns *out)
 {
 	uint32_t *location = sp_columns_reserve(out, "location", SP_COLUMN_U32, b->n_rows);

@@ -150,8 +150,6 @@ int sp_view_states(const struct sp_viewed *v, const struct sp_view_query *q, str
 
 	if (sp_span_of(&span, v->m, q, e))
 		return -1;
-	if (q->limit > 1)
-		return sp_fail(e, EINVAL, "limit cannot be %u: only 1, for one row of all", q->limit);
 	rc = sp_band_init(&s.band, v->m->n_paths, span.begin, span.end, span.pixels);
 	s.share = calloc(span.pixels, sizeof(*s.share));
 	s.sum = q->limit ? calloc(span.pixels, sizeof(*s.sum)) : NULL;

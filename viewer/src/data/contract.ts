@@ -437,7 +437,7 @@ export interface Answers {
       rows?: RowList;
       /** default: 1000 */
       pixels?: number;
-      /** 1: all locations share one row for each part, with the means of their shares, the path none, and the samples of all */
+      /** if it is given, all locations share one row for each part, with the means of their shares, the path none, and the samples of all */
       limit?: number;
     };
     meta: {

@@ -31,7 +31,7 @@ export class States {
   readonly share: Uint8Array;
   readonly path: Uint32Array;
   readonly samples: Uint32Array;
-  /** Of a crowd: the number of threads that a column of full height stands for. */
+  /** Of a crowd: the number of threads in a column of full height. */
   peak = 0;
 
   /** sums: of the states of a crowd, a number of threads for each column and state, instead of columns. */
