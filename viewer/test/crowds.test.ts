@@ -62,6 +62,7 @@ it("processes with one role share a row with all their threads", () => {
 
 it("ranks are one group", () => {
   expect(labels(forked(512, true))).toEqual(["rank × 512"]);
+  expect(labels(forked(128, true)).slice(0, 3)).toEqual(["rank 0", "helper", "rank 1"]);
 });
 
 it("the order is by number, by time or by begin", () => {

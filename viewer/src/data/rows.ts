@@ -12,6 +12,7 @@ export const [CROWD, CROWD_TALL] = [26, 110]; // px; by which the row of a crowd
 const MAX_SHOWN_AT_FIRST = 400; // rows above which threads and tasks are hidden at first
 const FEW = 48; // threads up to which each has its row
 const LEAST = 8; // members of a crowd
+const LEAST_RANKS = 129; // of ranks, whose messages lead from row to row
 const RANK = "rank";
 
 export type Task = Pick<AnyTask, "id" | "name" | "process" | "location" | "region" | "created" | "begin" | "end" | "running" | "waiting" | "state">;
@@ -96,7 +97,7 @@ function crowdsIn(units: readonly number[], process: number, key: string, roleOf
     else found.set(role, [unit]);
   }
   return [...found]
-    .filter(([, members]) => members.length >= LEAST)
+    .filter(([role, members]) => members.length >= (role === RANK ? LEAST_RANKS : LEAST))
     .map(([role, members]) => ({ key: `${key}${role}`, role, process, members, locations: members.flatMap((unit) => locations(unit)).sort((a, b) => a - b) }));
 }
 

@@ -241,7 +241,7 @@ export function paintRows(p: Picture, bundles: Bundles | undefined, strong: read
   const { pen, raster, inks } = p;
   const lines = linesOf(p);
   const ratio = window.devicePixelRatio || 1;
-  const several = (line: Line): number => (line.lane >= 0 ? 1 : (p.bands?.lines ?? (line.row.crowd ? LINES : 1)));
+  const several = (line: Line): number => (line.lane >= 0 ? 1 : line.row.crowd ? LINES : (p.bands?.lines ?? 1));
   raster.begin(Math.round((p.width - p.left) * ratio), lines.reduce((sum, line) => sum + several(line), 0), inks.paperPixel);
   let labels: Label[] = [];
   let next = 0;

@@ -108,7 +108,7 @@ export interface Shown {
 
 /** Bands that replace the overviews of functions in the rows of a timeline. */
 export interface Bands {
-  /** Number of pixel lines in a row. */
+  /** Number of pixel lines in a row of one thread; those of a crowd have as many as in other timelines. */
   readonly lines: number;
   /** Queries the data for a picture of these locations. */
   want(locations: readonly number[], crowds: readonly Crowd[], span: Span, width: number): void;

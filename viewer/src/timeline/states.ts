@@ -8,7 +8,7 @@ import { pixelOf } from "../draw/raster";
 import { BLOCK, blocksOf, type Crowd, locationLabel, type Row } from "../data/rows";
 import type { Source } from "../data/source";
 import { type Asked, TILE, TimelineCache, type TileKey } from "./cache";
-import { rowLists } from "./crowd";
+import { LINES, rowLists } from "./crowd";
 import { moment as momentText, type Span } from "../data/timescale";
 import { count, percent, time } from "../data/units";
 
@@ -175,6 +175,7 @@ export class StateBands implements Bands {
   fill(p: Picture, row: Row, at: number): void {
     const { raster, scale } = p;
     const ratio = raster.width / Math.max(p.width - p.left, 1);
+    const lines = row.crowd ? LINES : this.lines;
     const colours = STATES.map((_, state) => pixelOf(colourOfState(state, p.inks.dark)));
     for (const piece of this.asked.get(row.crowd ? row.key : p.blockOf(row.location))?.pieces ?? []) {
       const from = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0);
@@ -182,8 +183,8 @@ export class StateBands implements Bands {
       for (let x = from; x < to; x++) {
         const column = this.column(piece.level, scale.time((x + 0.5) / ratio), (piece.begin + piece.end) / 2);
         const from = (row.location - piece.value.first) * TILE + column;
-        for (let line = 0; line < this.lines; line++) {
-          const state = stateAt(piece.value.share, from, 1 - (line + 0.5) / this.lines);
+        for (let line = 0; line < lines; line++) {
+          const state = stateAt(piece.value.share, from, 1 - (line + 0.5) / lines);
           raster.pixels[at + line * raster.width + x] = state < 0 ? p.inks.paperPixel : colours[state]!;
         }
       }
