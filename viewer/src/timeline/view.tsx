@@ -37,29 +37,24 @@ import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
 import { isComplete, type Sight } from "./sight";
 
-/** The colours of functions that differ between rows and within them: by state, process or thread. */
-function rowColours(shades: Shades | undefined, palette: Palette, dimmed: (region: number) => boolean, inks: Inks, tone: string | undefined): Pick<Picture, "base" | "waits"> & { byUnit: typeof shades } {
-  const pixels = shades?.classes.map((_, at) => pixelOf(shades.colour(at, inks.dark, tone))) ?? [];
-  const shown = (region: number, at: number): number => (dimmed(region) ? blend(pixels[at]!, inks.paperPixel, 64) : pixels[at]!);
+/** The colours of functions that differ within a row, by state, or between rows, by process or thread. */
+function rowColours(facts: Facts, shades: Shades | undefined, palette: Palette, dimmed: (region: number) => boolean, inks: Inks, tone: string | undefined): Pick<Picture, "base" | "waits"> {
   const plain = (region: number): number => palette.pixel(region);
-  if (shades?.waits) return { base: (region) => shown(region, 0), waits: (region) => shown(region, shades.waits!(region)), byUnit: undefined };
-  if (!shades?.over) return { base: plain, waits: undefined, byUnit: undefined };
-  return { base: plain, waits: undefined, byUnit: shades };
-}
-
-/** The colours of rows by process or thread; of a crowd that of its functions. */
-function unitColours(facts: Facts, shades: Shades, plain: Picture["base"], dimmed: (region: number) => boolean, inks: Inks): Picture["base"] {
-  const at = new Map(shades.classes.map(({ unit }, index) => [unit, index]));
-  return (region, location) => {
-    const index = location < 0 ? undefined : at.get(shades.over === "location" ? location : facts.locations[location]?.process);
-    if (index === undefined) return plain(region, location);
-    const pixel = pixelOf(shades.colour(index, inks.dark));
-    return dimmed(region) ? blend(pixel, inks.paperPixel, 64) : pixel;
+  if (!shades?.waits && !shades?.over) return { base: plain, waits: undefined };
+  const pixels = shades.classes.map((_, at) => pixelOf(shades.colour(at, inks.dark, tone)));
+  const shown = (region: number, at: number): number => (dimmed(region) ? blend(pixels[at]!, inks.paperPixel, 64) : pixels[at]!);
+  const { waits, over } = shades;
+  if (waits) return { base: (region) => shown(region, 0), waits: (region) => shown(region, waits(region)) };
+  const classes = new Map(shades.classes.map(({ unit }, at) => [unit, at]));
+  const base = (region: number, location: number): number => {
+    const at = classes.get(over === "location" ? location : (facts.locations[location]?.process ?? -1));
+    return at === undefined ? plain(region) : shown(region, at); // of a crowd the colours of its functions
   };
+  return { base, waits: undefined };
 }
 
 /** The colours of regions; those that search or selection exclude are faded. */
-function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } & ReturnType<typeof rowColours> {
+function useColours(facts: Facts, regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } & Pick<Picture, "base" | "waits"> {
   const dark = useDark();
   const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
   const { region, module, theme, tone } = selection;
@@ -79,8 +74,8 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
       return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];
     };
     const palette = new Palette(regions.count, colour);
-    return { palette, dimmed, inks, found, ...rowColours(shades, palette, dimmed, inks, tone) };
-  }, [regions, own, found, region, module, dark, theme, shades, tone]);
+    return { palette, dimmed, inks, found, ...rowColours(facts, shades, palette, dimmed, inks, tone) };
+  }, [regions, own, found, region, module, dark, theme, facts, shades, tone]);
 }
 
 const asParts = (columns: Columns<"critical">): Critical["pieces"] => columns.meta.pieces;
@@ -157,7 +152,6 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
     regions,
     raster,
     ...colours,
-    base: colours.byUnit ? unitColours(facts, colours.byUnit, colours.base, colours.dimmed, colours.inks) : colours.base,
     scale: control.scale,
     marks: ruler(control.span, control.scale.width),
     whole: control.data.whole,
@@ -405,7 +399,7 @@ function Sheet(props: Props) {
   const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
   const tasks = answer.data;
   if (tasks) control.tasks = tasks;
-  const colours = useColours(regions, selection);
+  const colours = useColours(facts, regions, selection);
   const [path, showPath] = useState(false);
   const critical = useAnswer(path ? "critical" : undefined, {}, asParts).data;
   const draw = useMemo(
