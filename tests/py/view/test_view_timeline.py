@@ -156,9 +156,9 @@ def test_chosen_locations_stand_together_in_the_overview(recorded):
         assert waiting == pytest.approx(waited[bucket], rel=1e-5, abs=1e-6)
         assert opened[bucket] - 1e-5 <= is_open <= 1.00001
     # one part of the whole run: every call is within an outermost one
-    _, (one,) = zip(*[(name, list(column)) for name, column in view(model, "overview", pixels=1, limit=1)[1].items() if name == "open"])
-    whole = model.info()["end"] - model.info()["begin"]
-    assert one[0] == pytest.approx(sum(view(model, "flat")[1]["excl"]) / 3 / whole, rel=1e-4)
+    meta, columns = view(model, "overview", pixels=1, limit=1)
+    (share,), whole = columns["open"], meta["end"] - meta["begin"]
+    assert share == pytest.approx(sum(view(model, "flat")[1]["excl"]) / 3 / whole, rel=1e-4)
     assert "open" not in view(model, "overview", pixels=40)[1]
 
 

@@ -42,9 +42,8 @@ def colours_of_rows(viewer):
     viewer.show("table")
     rows = "[...document.querySelectorAll('.table .row:not(.head)')]"
     viewer.page.wait_for(f"{rows}.length > 3 && {rows}.every((e) => e.querySelector('.swatch'))")
-    return dict(
-        viewer.page.evaluate(f"{rows}.map((e) => [e.querySelector('.name').textContent, e.querySelector('.swatch').style.background])")
-    )
+    both = "[e.querySelector('.name').textContent, e.querySelector('.swatch').style.background]"
+    return dict(viewer.page.evaluate(f"{rows}.map((e) => {both})"))
 
 
 def press(viewer, text):

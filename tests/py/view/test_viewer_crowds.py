@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs with hundreds of threads in the viewer, in a real browser: threads with equal roles share a row, and one of them is found by its
-name."""
+"""Runs with hundreds of threads in the viewer, in a real browser: threads with equal roles share a row, and one of them is found by
+its name."""
 
 import pytest
 from spartito.analysis import Model
@@ -112,6 +112,7 @@ def test_one_of_many_threads_is_found_by_its_name(viewer):
 
 def test_bars_of_one_role_are_in_the_order_of_their_begin(viewer):
     viewer.open("view=balance")
-    viewer.page.evaluate("[...document.querySelectorAll('.choice input')].find((one) => one.parentElement.textContent === 'By begin').click()")
+    choices = "[...document.querySelectorAll('.choice input')]"
+    viewer.page.evaluate(f"{choices}.find((one) => one.parentElement.textContent === 'By begin').click()")
     order = viewer.ready()["order"]
     assert order == [f"ThreadPoolExecutor worker (ThreadPoolExecutor-0_{n})" for n in range(THREADS)]
