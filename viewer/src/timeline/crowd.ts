@@ -4,12 +4,9 @@ import { type Columns, NONE } from "../data/columns";
 import type { Params, Source } from "../data/source";
 import type { Crowd } from "../data/rows";
 import type { Span } from "../data/timescale";
-import { blend } from "../draw/raster";
 import { type Asked, type Piece, TILE } from "./cache";
-import type { Picture } from "./picture";
 
 export const LINES = 64; // pixel lines of a crowd's row
-const PALE = 90; // of 255; share of the colour where a thread waits
 const LONGEST = 3000; // characters of the list of rows in a query, as a URL has a limit
 
 /** Lists of ranges such as "0-99,200-299", each of at most LONGEST characters, and the number of locations in each. */
@@ -89,30 +86,6 @@ export function peakOf(asked: Asked<CrowdTile> | undefined, span: Span, whole: S
     for (let i = columnAt(piece, from, whole).at, last = columnAt(piece, to, whole).at; i <= last; i++) most = Math.max(most, running[i]! + waiting[i]!);
   }
   return most;
-}
-
-/** Fills the lines of a crowd: from the bottom how many threads run, above them, pale, how many wait. */
-export function fillCrowd(p: Picture, crowd: Crowd, at: number): void {
-  const { raster, scale, palette, inks } = p;
-  const asked = p.crowds.get(crowd.key);
-  const peak = peakOf(asked, scale.span, p.whole) || 1;
-  const ratio = raster.width / Math.max(p.width - p.left, 1);
-  for (const piece of asked?.pieces ?? []) {
-    const { region, running, waiting } = piece.value;
-    const to = Math.min(Math.ceil(scale.x(piece.end) * ratio), raster.width);
-    for (let x = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0); x < to; x++) {
-      const column = columnAt(piece, scale.time((x + 0.5) / ratio), p.whole).at;
-      const full = region[column] === NONE ? inks.paperPixel : p.base(region[column]!, -1);
-      const pale = region[column] === NONE ? inks.paperPixel : (p.waits?.(region[column]!) ?? blend(palette.pixel(region[column]!), inks.paperPixel, PALE));
-      // something that ran is at least one line high
-      const runs = Math.ceil((running[column]! / peak) * LINES - 0.01);
-      const all = Math.max(Math.round(((running[column]! + waiting[column]!) / peak) * LINES), runs);
-      for (let line = 0; line < LINES; line++) {
-        const up = LINES - 1 - line;
-        raster.pixels[at + line * raster.width + x] = up < runs ? full : up < all ? pale : inks.paperPixel;
-      }
-    }
-  }
 }
 
 export interface CrowdCell {
