@@ -22,7 +22,10 @@ function fillSmall(p: Picture, tile: NonNullable<Picture["small"]>): void {
   small.begin(TILE, tile.rows, p.inks.paperPixel);
   for (let i = 0; i < tile.rows * TILE; i++) {
     const region = tile.region[i]!;
-    if (region !== NONE) small.pixels[i] = blend(p.palette.pixel(region), p.inks.paperPixel, 70 + ((tile.share[i]! * 185) >> 8));
+    if (region === NONE) continue;
+    const location = tile.rows === p.facts.locations.length ? Math.floor(i / TILE) : -1;
+    // whether a thread waited is not known here: the colour is that of its function
+    small.pixels[i] = blend(p.waits ? p.palette.pixel(region) : p.base(region, location), p.inks.paperPixel, 70 + ((tile.share[i]! * 185) >> 8));
   }
   small.end();
 }
