@@ -41,12 +41,13 @@ void sp_band_flush(struct sp_band *b)
 {
 	const double width = (double)(sp_band_pixel(b, b->bucket + 1) - sp_band_pixel(b, b->bucket));
 	uint32_t best = SP_NONE;
-	double share = 0;
+	double share = 0, open = 0;
 	size_t i;
 
 	for (i = 0; i < b->n_touched; i++) {
 		const uint32_t region = b->touched[i];
 
+		open += b->ns[region];
 		if (best == SP_NONE || b->ns[region] > share || (b->ns[region] >= share && region < best)) {
 			best = region;
 			share = b->ns[region];
@@ -57,8 +58,10 @@ void sp_band_flush(struct sp_band *b)
 	b->n_touched = 0;
 	if (best != SP_NONE || b->events) {
 		share = width > 0 ? share / width : 0;
+		open = width > 0 ? open / width : 0;
 		put_row(b, (struct sp_band_row){b->location, b->bucket, best, (float)(share < 1 ? share : 1),
-		                                b->events < UINT32_MAX ? (uint32_t)b->events : UINT32_MAX, 0});
+		                                b->events < UINT32_MAX ? (uint32_t)b->events : UINT32_MAX,
+		                                (float)(open < 1 ? open : 1), 0});
 	}
 	b->events = 0;
 }

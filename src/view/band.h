@@ -9,6 +9,7 @@ struct sp_band_row {
 	uint32_t location, bucket, region;
 	float share;
 	uint32_t events;
+	float open;    /* share of the pixel in which a call was open */
 	float waiting; /* share of the pixel in which the location waited; 0 until the owner of the band sets it */
 };
 

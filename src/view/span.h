@@ -25,8 +25,12 @@ static inline bool sp_span_asks(const struct sp_model *m, const struct sp_view_q
 	       (q->process == SP_NONE || q->process == m->locations[location].process);
 }
 
-/* The locations [*first, *end) that the parameter "rows" selects, counted among the selected locations. Returns 0, or
- * -1 with e set. */
+/* The locations [*first, *end) that the parameter "rows" selects, of kinds that take one part alone; by default all.
+ * Returns 0, or -1 with e set. */
 int sp_span_rows(const struct sp_view_query *q, uint32_t *first, uint32_t *end, struct sp_err *e);
+
+/* Sets wanted[i] to 1 for each of the n selected locations that the parameter "rows" selects, a list of parts in
+ * ascending order such as "0-99,200-299"; by default all. *found: their number. Returns 0, or -1 with e set. */
+int sp_span_wanted(const struct sp_view_query *q, uint8_t *wanted, uint32_t n, uint32_t *found, struct sp_err *e);
 
 #endif

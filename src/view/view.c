@@ -22,7 +22,7 @@ static const struct sp_view_kind kinds[] = {
     {"metrics", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_NAME | SP_VIEW_OVER, 0, sp_view_metrics},
     {"overview", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_LIMIT, 0, sp_view_overview},
     {"regions", 0, 0, sp_view_regions},
-    {"states", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_states},
+    {"states", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS | SP_VIEW_LIMIT, 0, sp_view_states},
     {"steps", SP_VIEW_SELECTION | SP_VIEW_PIXELS | SP_VIEW_ROWS, 0, sp_view_steps},
     {"timeline", SP_VIEW_LOCATION | SP_VIEW_BEGIN | SP_VIEW_END | SP_VIEW_PIXELS | SP_VIEW_LEVELS, 0, sp_view_timeline},
     {"tree", SP_VIEW_SELECTION | SP_VIEW_LIMIT | SP_VIEW_METRIC, SP_VIEW_NEEDS_SELECTED, sp_view_tree},

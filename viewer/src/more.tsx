@@ -3,6 +3,7 @@
 // in that one (build.mjs).
 import type { ComponentType } from "preact";
 import { svgOf } from "./draw/svg";
+import { ShadesMaker } from "./state/shades";
 import { BalanceView } from "./views/balance";
 import { CriticalView } from "./views/critical";
 import { GraphView } from "./views/graph";
@@ -35,4 +36,5 @@ window.spartitoMore = {
   own: OwnView,
   graph: GraphView,
   sunburst: SunburstView,
-} satisfies Record<keyof typeof laterViews, ComponentType>;
+  shades: ShadesMaker,
+} satisfies Record<keyof typeof laterViews | "shades", ComponentType>;

@@ -118,7 +118,7 @@ describe("the control", () => {
     const control = new Control(facts, { whole, markers: [] } as unknown as TimelineData, [], undefined, undefined);
     control.width = 800 + control.left;
     control.height = 300;
-    control.answered({ overviews: new Map(), steps: new Map(), stacks: new Map([["0", asked]]) });
+    control.answered({ overviews: new Map(), crowds: new Map(), steps: new Map(), stacks: new Map([["0", asked]]) });
     return control;
   };
   it("zooms, moves and shows the whole run by keys", () => {

@@ -59,7 +59,7 @@ function control(hidden = 0): Control {
   made.width = 800 + made.left;
   made.toggle(0);
   const one = <T>(value: T) => ({ complete: true, pieces: [{ value, level: 0, ...whole, exact: true }] });
-  made.answered({ overviews: new Map([["0", one(overview)]]), stacks: new Map([["0", one(stack)]]), steps: new Map(), messages: one(messages) });
+  made.answered({ overviews: new Map([["0", one(overview)]]), stacks: new Map([["0", one(stack)]]), crowds: new Map(), steps: new Map(), messages: one(messages) });
   return made;
 }
 

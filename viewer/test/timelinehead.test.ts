@@ -7,7 +7,7 @@ import { moreOf } from "../src/timeline/head";
 function picture(label: string, threads: number, tasks: number, left = 196): Picture {
   const pen = { measureText: (text: string) => ({ width: 7 * text.length }) };
   const facts = { processes: [{}, {}] };
-  return { pen, facts, left, layout: { rows: [{ main: true, threads, tasks, process: 0, label }] } } as unknown as Picture;
+  return { pen, facts, left, layout: { rows: [{ main: true, threads, tasks, process: 0, level: 0, label }] } } as unknown as Picture;
 }
 
 const closed = { threads: () => false, tasks: () => false };

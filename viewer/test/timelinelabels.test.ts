@@ -44,6 +44,7 @@ describe("the labels of a row whose tiles meet in the middle", () => {
       width: 800,
       raster: { width: 800, pixels: new Uint32Array(1600) },
       palette: { pixel: (region: number) => region },
+      base: (region: number) => region,
       inks: { paperPixel: 0 },
       layout: { row: 40 },
       overviews: new Map(),
@@ -51,7 +52,7 @@ describe("the labels of a row whose tiles meet in the middle", () => {
       blockOf: () => "0",
       ...more,
     }) as unknown as Picture;
-  const line = (lane: number): Line => ({ row: { location: 0 } as Line["row"], lane, y: 100 });
+  const line = (lane: number): Line => ({ row: { location: 0 } as Line["row"], lane, y: 100, high: 20 });
 
   // each row: begin, end, region, calls
   const stack = (rows: [number, number, number, number][]): Stack => {

@@ -112,20 +112,23 @@ What the kinds are, made by `make docs` from src/view/contract.json:
     overview
         All locations that are selected, each divided into pixels equal parts of the range. For each part in which something ran or
         happened, by location and part: what ran there. Of parts with many events as summaries know them: the share is at least
-        that. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange),
+        that. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowList),
         pixels (default: 1000), limit (number of groups, if there are more locations; neighbours share a group: the k-th of n
         locations is in group k * groups / n). meta: rows (locations selected), groups, pixels, begin (s), end (s). Columns:
         location (u32; the first one of its group), bucket (u32; index of the part), region (u32; the one that was innermost for the
         longest time; none: no call was open), share (f32; of the part's time in which it was, of all in the group), events (u32;
-        recorded in the part), waiting (f32; of the part's time in which the location waited; of a group the mean).
+        recorded in the part), waiting (f32; of the part's time in which the location waited; of a group the mean), open (f32;
+        optional; of the part's time in which a call was open, the mean of the group; where locations share a group).
     states
         What samples have found in the locations that are selected, each divided into pixels equal parts of the range. By location
         and part; parts without samples have no row. A sample counts until the next one, at most two periods. Parameters: process
-        (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowRange), pixels (default: 1000). meta:
-        rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the part), path (u32;
-        of the model: the one found longest; none: no function), samples (u32; samples that began there), running (f32; share of the
-        part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32), object_lock (f32; waiting for the
-        lock of an object, in a Python without the GIL), stopped (f32; stopped by another thread, in a Python without the GIL).
+        (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), rows (RowList), pixels (default: 1000), limit
+        (if it is given, all locations share one row for each part, with the means of their shares, the path none, and the samples
+        of all). meta: rows (locations selected), pixels, begin (s), end (s). Columns: location (u32), bucket (u32; index of the
+        part), path (u32; of the model: the one found longest; none: no function), samples (u32; samples that began there), running
+        (f32; share of the part's time), gil (f32; waiting for the GIL), syscall (f32; in the kernel), idle (f32), object_lock (f32;
+        waiting for the lock of an object, in a Python without the GIL), stopped (f32; stopped by another thread, in a Python
+        without the GIL).
     steps
         When tasks ran, by task, thread and begin. A step that is at least a pixel wide has a separate row; others share one, as in
         timeline. Parameters: process (ProcessIndex), location (LocationIndex), begin (RangeBegin), end (RangeEnd), pixels (default:
@@ -185,6 +188,8 @@ What the kinds are, made by `make docs` from src/view/contract.json:
         Rows at most; default and 0: as many as the kind gives by itself.
     RowRange
         first-last: only these of the locations that are selected; default: all.
+    RowList
+        Ranges in ascending order, such as 0-99,200-299: only these of the locations that are selected; default: all.
     Facts
         Of a run. Times are in s; begin and end are since the experiment's begin. title (what ran), directory (of the experiment),
         command[] (of the program, as it was started), host (of the first process), hosts (how many), start (seconds since 1970),

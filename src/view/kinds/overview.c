@@ -93,16 +93,17 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 	if (n > 1 && end > from)
 		qsort(to, end - from, sizeof(*to), by_place);
 	while (n > 1 && i < end) {
-		struct sp_band_row best = {location, b->rows[i].bucket, SP_NONE, 0, 0, 0};
+		struct sp_band_row best = {location, b->rows[i].bucket, SP_NONE, 0, 0, 0, 0};
 		uint64_t events = 0;
-		float waiting = 0;
+		float waiting = 0, open = 0;
 
 		while (i < end && b->rows[i].bucket == best.bucket) {
-			for (now = b->rows[i++], events += now.events, waiting += now.waiting;
+			for (now = b->rows[i++], events += now.events, waiting += now.waiting, open += now.open;
 			     i < end && b->rows[i].bucket == now.bucket && b->rows[i].region == now.region; i++) {
 				now.share += b->rows[i].share;
 				events += b->rows[i].events;
 				waiting += b->rows[i].waiting;
+				open += b->rows[i].open;
 			}
 			if (now.region != SP_NONE && (best.region == SP_NONE || now.share > best.share)) {
 				best.region = now.region;
@@ -111,6 +112,7 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 		}
 		best.share /= (float)n;
 		best.waiting = waiting / (float)n;
+		best.open = open / (float)n;
 		best.events = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;
 		*to++ = best;
 	}
@@ -118,23 +120,23 @@ static void join(struct sp_band *b, size_t from, uint32_t location, uint32_t n)
 		b->n_rows = (size_t)(to - b->rows);
 }
 
-/* Draws the locations [first, end) of the selection, in at most `groups` groups of adjacent ones. */
-static int draw_all(struct drawing *d, const struct sp_view_query *q, uint32_t first, uint32_t end, uint32_t groups,
-                    struct sp_err *e)
+/* Draws the locations of the selection for which `wanted` has a 1, n in all, in `groups` groups of adjacent ones. */
+static int draw_all(struct drawing *d, const struct sp_view_query *q, const uint8_t *wanted, uint32_t n,
+                    uint32_t groups, struct sp_err *e)
 {
 	const struct sp_model *m = d->v->m;
 	struct sp_band *b = &d->band;
-	const uint64_t n = end - first;
-	uint32_t i, row = 0, in = 0, begun = 0;
+	uint32_t i, row = 0, drawn = 0, in = 0, begun = 0;
 	size_t from = 0;
 
-	for (i = 0; i < m->n_locations && row < end; i++) {
-		if (!sp_span_asks(m, q, i) || row++ < first)
+	for (i = 0; i < m->n_locations && drawn < n; i++) {
+		if (!sp_span_asks(m, q, i) || !wanted[row++])
 			continue;
 		begun = in++ ? begun : i;
 		if (draw(d, i, e))
 			return -1;
-		if (row < end && (row - 1 - first) * (uint64_t)groups / n == (row - first) * (uint64_t)groups / n)
+		drawn++;
+		if (drawn < n && (drawn - 1) * (uint64_t)groups / n == drawn * (uint64_t)groups / n)
 			continue;
 		join(b, from, begun, in);
 		from = b->n_rows;
@@ -143,7 +145,8 @@ static int draw_all(struct drawing *d, const struct sp_view_query *q, uint32_t f
 	return 0;
 }
 
-static int put_rows(const struct sp_band *b, struct sp_columns *out)
+/* joined: each row is about several locations. */
+static int put_rows(const struct sp_band *b, bool joined, struct sp_columns *out)
 {
 	uint32_t *location = sp_columns_reserve(out, "location", SP_COLUMN_U32, b->n_rows);
 	uint32_t *bucket = sp_columns_reserve(out, "bucket", SP_COLUMN_U32, b->n_rows);
@@ -151,6 +154,7 @@ static int put_rows(const struct sp_band *b, struct sp_columns *out)
 	float *share = sp_columns_reserve(out, "share", SP_COLUMN_F32, b->n_rows);
 	uint32_t *events = sp_columns_reserve(out, "events", SP_COLUMN_U32, b->n_rows);
 	float *waiting = sp_columns_reserve(out, "waiting", SP_COLUMN_F32, b->n_rows);
+	float *open = joined ? sp_columns_reserve(out, "open", SP_COLUMN_F32, b->n_rows) : NULL;
 	size_t i;
 
 	if (sp_columns_failed(out))
@@ -164,6 +168,8 @@ static int put_rows(const struct sp_band *b, struct sp_columns *out)
 		share[i] = r->share;
 		events[i] = r->events;
 		waiting[i] = r->waiting;
+		if (open)
+			open[i] = r->open;
 	}
 	return 0;
 }
@@ -172,25 +178,26 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 {
 	struct drawing d = {.v = v};
 	struct sp_span span;
-	uint32_t i, first, end, row = 0, groups = 0;
+	uint32_t i, n = 0, row = 0, groups = 0;
+	uint8_t *wanted;
 	int rc;
 
-	if (sp_span_of(&span, v->m, q, e) || sp_span_rows(q, &first, &end, e) || sp_view_lod_if_any(v, &d.p, e))
+	if (sp_span_of(&span, v->m, q, e) || sp_view_lod_if_any(v, &d.p, e))
 		return -1;
 	rc = sp_band_init(&d.band, v->m->n_regions, span.begin, span.end, span.pixels);
 	for (i = 0; i < v->m->n_locations; i++)
 		row += sp_span_asks(v->m, q, i);
 	d.waiting = calloc(span.pixels, sizeof(*d.waiting));
 	d.states = calloc(span.pixels, sizeof(*d.states));
-	if (!d.waiting || !d.states)
+	wanted = calloc((size_t)row + 1, sizeof(*wanted));
+	if (!d.waiting || !d.states || !wanted)
 		rc = -1;
-	if (end > row)
-		end = row;
-	if (end > first)
-		groups = q->limit && q->limit < end - first ? q->limit : end - first;
+	if (rc == 0)
+		rc = sp_span_wanted(q, wanted, row, &n, e);
+	groups = q->limit && q->limit < n ? q->limit : n;
 	if (rc == 0 && groups)
-		rc = draw_all(&d, q, first, end, groups, e);
-	if (rc || d.band.failed || put_rows(&d.band, out))
+		rc = draw_all(&d, q, wanted, n, groups, e);
+	if (rc || d.band.failed || put_rows(&d.band, groups < n, out))
 		rc = e->text[0] ? -1 : sp_fail(e, ENOMEM, "not enough memory");
 	sp_meta_uint(out, "rows", row);
 	sp_meta_uint(out, "groups", groups);
@@ -200,5 +207,6 @@ int sp_view_overview(const struct sp_viewed *v, const struct sp_view_query *q, s
 	sp_band_free(&d.band);
 	free(d.waiting);
 	free(d.states);
+	free(wanted);
 	return rc;
 }

@@ -50,12 +50,13 @@ needs_viewer = [
 ]
 
 
-def run_of(tmp_path_factory, **sources):
-    """The experiment of a run of program.py. sources: the text of each module of it by name, among them `program`."""
+def run_of(tmp_path_factory, options=(), **sources):
+    """The experiment of a run of program.py. options: of `spartito run`. sources: the text of each module of it by name, among them
+    `program`."""
     place = tmp_path_factory.mktemp("run")
     for name, text in sources.items():
         (place / f"{name}.py").write_text(text)
-    command = [sys.executable, "-m", "spartito", "run", "-q", "-o", "x", "--", sys.executable, "program.py"]
+    command = [sys.executable, "-m", "spartito", "run", "-q", *options, "-o", "x", "--", sys.executable, "program.py"]
     subprocess.run(command, cwd=place, check=True)
     return place / "x"
 

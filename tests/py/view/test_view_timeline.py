@@ -141,6 +141,27 @@ def test_many_locations_stand_together_in_the_overview(recorded, groups, members
         assert region == payload.NONE if not shares else shares[region] == pytest.approx(share, rel=1e-5, abs=1e-6)
 
 
+def test_chosen_locations_stand_together_in_the_overview(recorded):
+    model = Model(recorded)
+    _, rows = view(model, "overview", pixels=40)
+    meta, columns = view(model, "overview", pixels=40, rows="0-0,2-2", limit=1)
+    assert (meta["rows"], meta["groups"]) == (3, 1) and set(columns["location"]) == {0}
+    waited, opened = Counter(), Counter()
+    for location, bucket, share, waiting in zip(*(rows[name] for name in ("location", "bucket", "share", "waiting"))):
+        if location != 1:
+            waited[bucket] += waiting / 2
+            opened[bucket] += share / 2  # of the function with the most time: others may have been open too
+    assert set(columns["bucket"]) == set(waited)
+    for bucket, waiting, is_open in zip(columns["bucket"], columns["waiting"], columns["open"]):
+        assert waiting == pytest.approx(waited[bucket], rel=1e-5, abs=1e-6)
+        assert opened[bucket] - 1e-5 <= is_open <= 1.00001
+    # one part of the whole run: every call is within an outermost one
+    meta, columns = view(model, "overview", pixels=1, limit=1)
+    (share,), whole = columns["open"], meta["end"] - meta["begin"]
+    assert share == pytest.approx(sum(view(model, "flat")[1]["excl"]) / 3 / whole, rel=1e-4)
+    assert "open" not in view(model, "overview", pixels=40)[1]
+
+
 def by_path(tree):
     """{path of regions: (visits, incl, excl)}"""
     paths, found = [], {}
@@ -244,6 +265,9 @@ def test_questions_that_cannot_be_answered(recorded):
         ("timeline", {"location": "0", "pixels": "20000"}, "more than 16384"),
         ("overview", {"rows": "5"}, "rows cannot be 5"),
         ("overview", {"rows": "3-1"}, "rows cannot be 3-1"),
+        ("overview", {"rows": "0-1,"}, "rows cannot be 0-1,"),
+        ("overview", {"rows": "1-1,0-0"}, "rows cannot be 0-0"),
+        ("steps", {"rows": "0-1,2-2"}, "rows cannot be a list here: 0-1,2-2"),
         ("overview", {"levels": "3"}, "takes no levels"),
     ):
         with pytest.raises(Exception, match=message):

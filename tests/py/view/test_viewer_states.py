@@ -2,6 +2,7 @@
 """Sampled experiments in the viewer: thread states over time, ranges of time, timelines made of samples, and the script loaded on
 demand."""
 
+import collections
 import subprocess
 import sys
 
@@ -80,6 +81,21 @@ def label(model, function):
 
 def ask(model, kind, **parameters):
     return payload.unpack(model.view(kind, **parameters))
+
+
+def test_states_of_several_threads_together(model):
+    n = len(model.info()["locations"])
+    _, each = ask(model, "states", pixels=50)
+    meta, columns = ask(model, "states", pixels=50, rows=f"0-0,2-{n - 1}", limit=1)
+    assert meta["rows"] == n and set(columns["location"]) == {0} and set(columns["path"]) == {payload.NONE}
+    for state in STATES:
+        sums = collections.Counter()
+        for location, bucket, share in zip(each["location"], each["bucket"], each[state]):
+            if location != 1:
+                sums[bucket] += share / (n - 1)
+        for bucket, share in zip(columns["bucket"], columns[state]):
+            assert share == pytest.approx(sums[bucket], abs=1e-5)
+    assert sum(columns["samples"]) == sum(s for location, s in zip(each["location"], each["samples"]) if location != 1)
 
 
 def states(model, at, **parameters):

@@ -12,6 +12,7 @@ import { type Inks, inksOf, setFont, write } from "../draw/ink";
 import { Canvas, type Point } from "../parts/Canvas";
 import { Scrollbar } from "../parts/Scrollbar";
 import { Pairs, Tooltip } from "../parts/Tooltip";
+import { memberLabel } from "../data/rows";
 import { percent, time as asTime } from "../data/units";
 
 export const ROW = 24; // px
@@ -30,6 +31,8 @@ export interface Bars {
   facts: Facts;
   regions: Regions;
   order: readonly number[];
+  /** The role of all units, which their names leave out; "": they have several. */
+  role: string;
   /** The only function to show; undefined: all functions. */
   one: Stats | undefined;
   time: Time;
@@ -93,7 +96,7 @@ function paintBar(pen: CanvasRenderingContext2D, bars: Bars, sight: Sight, index
   const was = bars.before?.[unit] ?? Number.NaN;
   pen.fillStyle = inks.ink;
   if (!Number.isNaN(was)) pen.fillRect(Math.round(xOf(sight, was)) - 1, y + 1, 2, ROW - 2);
-  write(pen, bars.spread.label(bars.facts, unit), 12, y + ROW / 2 + 1, LEFT - 18);
+  write(pen, memberLabel(bars.spread.label(bars.facts, unit), bars.role), 12, y + ROW / 2 + 1, LEFT - 18);
   const far = bars.one?.outliers.includes(unit) ?? false;
   const mean = bars.one?.mean ?? 0;
   const behind = Math.max(xOf(sight, sum), Number.isNaN(was) ? 0 : xOf(sight, was));
@@ -212,7 +215,7 @@ export function BarChart(bars: Bars) {
   const sight = (): Sight => ({ ...colours, ...now, most });
   const draw = useMemo(
     () => (pen: CanvasRenderingContext2D) => paint(pen, bars, sight()),
-    [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, bars.before, colours, most],
+    [version, bars.spread, bars.one, bars.time, bars.order, bars.selected, bars.before, bars.role, colours, most],
   );
   const unit = now.focus >= 0 ? bars.order[now.focus] : undefined;
   const described = (index: number): string => `${bars.spread.label(bars.facts, index)}: ${asTime(partsOf(bars, index).reduce((sum, part) => sum + part.value, 0))}`;

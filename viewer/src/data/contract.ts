@@ -19,6 +19,8 @@ export type U32 = Uint32Array;
 export type U8 = Uint8Array;
 /** A column of 32-bit reals. */
 export type F32 = Float32Array;
+/** Ranges in ascending order, such as 0-99,200-299: only these of the locations that are selected; default: all. */
+export type RowList = string;
 /** first-last: only these of the locations that are selected; default: all. */
 export type RowRange = string;
 /** A column of signed 32-bit numbers. */
@@ -392,7 +394,7 @@ export interface Answers {
       location?: LocationIndex;
       begin?: RangeBegin;
       end?: RangeEnd;
-      rows?: RowRange;
+      rows?: RowList;
       /** default: 1000 */
       pixels?: number;
       /** number of groups, if there are more locations; neighbours share a group: the k-th of n locations is in group k * groups / n */
@@ -421,6 +423,8 @@ export interface Answers {
       events: U32;
       /** of the part's time in which the location waited; of a group the mean */
       waiting: F32;
+      /** of the part's time in which a call was open, the mean of the group; where locations share a group */
+      open?: F32;
     };
   };
   /** What samples have found in the locations that are selected, each divided into pixels equal parts of the range. By location and part; parts without samples have no row. A sample counts until the next one, at most two periods. */
@@ -430,9 +434,11 @@ export interface Answers {
       location?: LocationIndex;
       begin?: RangeBegin;
       end?: RangeEnd;
-      rows?: RowRange;
+      rows?: RowList;
       /** default: 1000 */
       pixels?: number;
+      /** if it is given, all locations share one row for each part, with the means of their shares, the path none, and the samples of all */
+      limit?: number;
     };
     meta: {
       /** locations selected */

@@ -38,8 +38,10 @@ export interface Selection {
   only?: string;
   /** The smallest fraction of the time of a call path that is shown by itself. */
   least?: string;
-  /** What functions are coloured by: "module" or "function"; undefined: as the facts of the run say. */
+  /** What functions are coloured by, see state/shades.ts: "module", "function", "state" …; undefined: as the facts of the run say. */
   colour?: string;
+  /** The entry of the legend whose functions are highlighted, of colours other than by module, function or unit. */
+  tone?: string;
   /** A range of time as writeRange(): the selected range is compared with it. */
   against?: string;
   /** Which part of a view is shown, where it has several; other views ignore it. */
@@ -82,7 +84,7 @@ export function readRange(text: string | undefined): { begin: number; end: numbe
 const INDICES = ["region", "process", "location"] as const;
 const MOMENTS = ["begin", "end"] as const;
 const PATHS = ["path", "centre", "inverse"] as const;
-const TEXTS = ["invert", "role", "module", "search", "metric", ...FILTERS, "against", "part", "colour"] as const;
+const TEXTS = ["invert", "role", "module", "search", "metric", ...FILTERS, "against", "part", "colour", "tone"] as const;
 
 export function write(selection: Selection): string {
   const out = new URLSearchParams();

@@ -54,6 +54,10 @@ function named(text: string, shaded: string, dark: boolean): Colour {
   return nudged(colour, (dark ? -1 : 1) * ((hash(shaded) >>> 8) % 3) * 9);
 }
 
+/** The hue of the nth of several things. The lightness differs after all hues were used. */
+export const ofNumber = (n: number, dark: boolean): Colour => nudged((dark ? DARK : LIGHT)[n % LIGHT.length]!, (dark ? -1 : 1) * (Math.floor(n / LIGHT.length) % 3) * 9);
+export const grey = (dark: boolean): Colour => GREY[dark ? "dark" : "light"];
+
 /** A package has a hue; its modules differ a little in lightness. Groups without module are grey, except MPI. */
 export function ofModule(module: string, dark: boolean): Colour {
   if (module === MPI) return IN_MPI[dark ? "dark" : "light"];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The selection as a list of removable chips; the call path as breadcrumbs.
 import type { Facts, Regions } from "../data/facts";
+import { useContext } from "preact/hooks";
+import { KnownShades } from "../state/colours";
 import { useRegions, useSelection, useStore } from "../state/hooks";
 import { roleTitle } from "../state/roles";
 import { Name } from "../parts/Name";
@@ -33,8 +35,8 @@ export function activeFilters({ role, code, hide, fold, only, least, search, mod
   return chips;
 }
 
-export function chipsOf(selection: Selection, facts: Facts | undefined, regions: Regions | undefined): Chip[] {
-  const { region, path, module, process, location, begin, end, against } = selection;
+export function chipsOf(selection: Selection, facts: Facts | undefined, regions: Regions | undefined, toneTitle?: string): Chip[] {
+  const { region, path, module, process, location, begin, end, against, tone } = selection;
   const chips: Chip[] = [];
   if (region !== undefined)
     chips.push({
@@ -52,6 +54,7 @@ export function chipsOf(selection: Selection, facts: Facts | undefined, regions:
     const to = end ?? facts?.duration ?? from;
     chips.push({ what: "time", text: `${time(from)} to ${time(to)} (${time(to - from)})`, clear: { begin: undefined, end: undefined } });
   }
+  if (PAGE && tone !== undefined) chips.push({ what: "colour", text: toneTitle ?? tone, clear: { tone: undefined } });
   const other = PAGE && readRange(against);
   if (other)
     chips.push({
@@ -108,7 +111,8 @@ export function Chips({ facts, view }: { facts: Facts | undefined; view: View })
   const store = useStore();
   const selection = useSelection();
   const regions = useRegions().data;
-  const chips = chipsOf(selection, facts, regions);
+  const shades = useContext(KnownShades);
+  const chips = chipsOf(selection, facts, regions, shades?.classes.find(({ id }) => id === selection.tone)?.title);
   const { begin, end } = selection;
   const isOff = (chip: Chip): boolean => PAGE && chip.filter === true && !view.filtered;
   const path = selection.path ?? selection.centre;

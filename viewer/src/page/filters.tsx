@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The filters of the selection: which call paths, processes and threads the views show. Each active one is also a chip (chips.tsx).
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Facts } from "../data/facts";
 import { FOUND, IMPORTS, RECURSION } from "../data/url";
 import { useSelection, useStore } from "../state/hooks";
 import { rolesIn } from "../state/roles";
 import { Menu } from "../parts/Menu";
+import { Pick } from "../parts/Pick";
 import { Code } from "../parts/shows";
 import type { Selection } from "../state/store";
 import type { View } from "../parts/view";
 import { activeFilters } from "./chips";
 
-const LISTED = 500; // processes or threads that a menu lists; of more, one is selected in the timeline or in Balance
 const LEAST = [
   { value: "", title: "none" },
   { value: "0.001", title: "0.1 %" },
@@ -29,19 +29,13 @@ function Check({ on, hint, disabled, flip, children }: { on: boolean; hint: stri
   );
 }
 
-/** A menu of processes or threads by index; undefined: all. */
-function Which({ label, names, value, choose }: { label: string; names: readonly string[]; value: number | undefined; choose: (index: number | undefined) => void }) {
-  if (names.length < 2 || names.length > LISTED) return null;
-  const options = [{ value: "", title: "all" }, ...names.map((title, index) => ({ value: String(index), title }))];
-  return <Menu label={label} value={value === undefined ? "" : String(value)} options={options} onChange={(chosen) => choose(chosen ? Number(chosen) : undefined)} />;
-}
-
 function Panel({ facts, view }: { facts: Facts; view: View }) {
   const store = useStore();
   const { hide, fold, only, least, search, module, process, location, role } = useSelection();
   const roles = rolesIn(facts);
   // paths of one tree are not in the other
   const filter = (patch: Partial<Selection>): void => store.select({ ...patch, path: undefined, centre: undefined });
+  const names = useMemo(() => ({ processes: facts.processes.map(({ name }) => name), locations: facts.locations.map(({ name }) => name) }), [facts]);
   const some = search !== undefined || module !== undefined;
   return (
     <section id="filters" class="toolbar filters" aria-label="Filters">
@@ -61,8 +55,8 @@ function Panel({ facts, view }: { facts: Facts; view: View }) {
         Only what is found
       </Check>
       <Menu label="Combine paths below" value={LEAST.some(({ value }) => value === least) ? least! : ""} options={LEAST} onChange={(chosen) => filter({ least: chosen || undefined })} />
-      <Which label="Process" names={facts.processes.map(({ name }) => name)} value={process} choose={(index) => store.select({ process: index })} />
-      <Which label="Thread" names={facts.locations.map(({ name }) => name)} value={location} choose={(index) => store.select({ location: index })} />
+      {facts.processes.length > 1 && <Pick all label="Process" names={names.processes} roles={facts.processes.map(({ role }) => role)} value={process} choose={(index) => store.select({ process: index })} />}
+      {facts.locations.length > 1 && <Pick all label="Thread" names={names.locations} roles={facts.locations.map(({ role, name }) => role ?? name)} value={location} choose={(index) => store.select({ location: index })} />}
       {roles.length > 0 && (
         <Menu label="Role" value={role ?? ""} options={[{ value: "", title: "all" }, ...roles]} onChange={(chosen) => filter({ role: chosen || undefined, process: undefined, location: undefined })} />
       )}

@@ -7,6 +7,8 @@ export interface Option {
   title: string;
   /** Tooltip. */
   hint?: string;
+  /** Those with equal groups are listed together, below its name. */
+  group?: string | undefined;
 }
 
 interface Props {
@@ -16,17 +18,30 @@ interface Props {
   onChange: (value: string) => void;
 }
 
+function Options({ options, value }: Pick<Props, "options" | "value">) {
+  const groups = new Map<string | undefined, Option[]>();
+  for (const option of options) groups.set(option.group, [...(groups.get(option.group) ?? []), option]);
+  return (
+    <>
+      {[...groups].map(([group, those]) => {
+        const listed = those.map((option) => (
+          <option key={option.value} value={option.value} title={option.hint} selected={option.value === value}>
+            {option.title}
+          </option>
+        ));
+        return group === undefined ? listed : <optgroup label={group}>{listed}</optgroup>;
+      })}
+    </>
+  );
+}
+
 /** A drop-down menu. */
 export function Menu({ label, value, options, onChange }: Props) {
   return (
     <label class="menu">
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map((option) => (
-          <option key={option.value} value={option.value} title={option.hint} selected={option.value === value}>
-            {option.title}
-          </option>
-        ))}
+        <Options options={options} value={value} />
       </select>
     </label>
   );

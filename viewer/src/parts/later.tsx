@@ -34,8 +34,8 @@ export function loadMore(): Promise<void> {
   return loading;
 }
 
-/** A component that shows a view when its script is loaded. */
-export function later(id: string): ComponentType {
+/** A component that shows a view when its script is loaded. quiet: nothing until then. */
+export function later(id: string, quiet = false): ComponentType {
   return function Later() {
     const [, again] = useReducer((n: number) => n + 1, 0) as [number, (action: void) => void];
     const [problem, setProblem] = useState<string | undefined>(undefined);
@@ -43,6 +43,6 @@ export function later(id: string): ComponentType {
     useEffect(() => {
       if (!View) loadMore().then(() => again(), (error: Error) => setProblem(error.message));
     }, []);
-    return View ? <View /> : <Waiting problem={problem} what="the view" />;
+    return View ? <View /> : quiet ? null : <Waiting problem={problem} what="the view" />;
   };
 }

@@ -3,8 +3,9 @@
 import type { Columns } from "../data/columns";
 import type { Facts } from "../data/facts";
 import { CHART, CHARTS, type Series } from "./charts";
-import { BLOCK, LANE, Layout, listRows, locationLabel, type Row, type Shown, type Task, threadsAtFirst } from "../data/rows";
+import { BLOCK, type Crowds, crowdsOf, LANE, Layout, listRows, locationLabel, type Order, type Row, type Shown, singleRow, type Task, threadsAtFirst } from "../data/rows";
 import { barAt, type Block, blockAt, type Cell, cellAt, depthIn, neighbour, pathAt, type TimelineData } from "./data";
+import { crowdAt, type CrowdCell, type CrowdTile } from "./crowd";
 import { MINI, miniTime, RULER } from "./head";
 import { type Asked } from "./cache";
 import type { Overview, Stack, Steps } from "./data";
@@ -29,6 +30,7 @@ export type Drag = { kind: "pan"; span: Span; scroll: number } | { kind: "range"
 /** The answers for the current picture. */
 export interface Answers {
   overviews: ReadonlyMap<string, Asked<Overview>>;
+  crowds: ReadonlyMap<string, Asked<CrowdTile>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
   messages?: Asked<Columns<"messages">> | undefined;
@@ -45,9 +47,12 @@ function put<T>(set: Set<T>, all: readonly (T | undefined)[]): void {
 export class Control {
   span: Span;
   scroll = 0;
-  readonly opened = new Set<string>(); // these three are only changed by this class, which then updates the rows
+  readonly opened = new Set<string>(); // these four are only changed by this class, which then updates the rows
   readonly threads = new Set<number>();
   readonly tasksOf = new Set<number>();
+  readonly unfolded = new Set<string>(); // keys of crowds whose members are shown
+  readonly crowds: Crowds | undefined;
+  private order: Order = "number";
   focus: Focus | undefined;
   hover: Hover | undefined;
   drag: Drag | undefined;
@@ -55,7 +60,7 @@ export class Control {
   height = 400;
   left = 196;
   series: Series[] = []; // counters
-  answers: Answers = { overviews: new Map(), stacks: new Map(), steps: new Map() };
+  answers: Answers = { overviews: new Map(), crowds: new Map(), stacks: new Map(), steps: new Map() };
   private deep = new Map<number, number>(); // depth of the visible calls by location
   private laid: { room: number; tasks: readonly Task[]; layout: Layout } | undefined; // cached; undefined after a change of rows or height
 
@@ -66,6 +71,7 @@ export class Control {
     readonly single: number | undefined, // the only location to show, with its call stack
     first: Span | undefined,
   ) {
+    this.crowds = crowdsOf(facts);
     const whole = data.whole;
     const around = first && length(first) > 0 ? { begin: first.begin - length(first) * 0.1, end: first.end + length(first) * 0.1 } : whole;
     this.span = pan(range(around.begin, around.end, whole) ?? whole, 0, whole);
@@ -82,6 +88,8 @@ export class Control {
     const [process, location] = [movedProcesses(before.facts, this.facts), movedLocations(before.facts, this.facts)];
     const rows = [...before.opened].map((key) => location(Number(key.slice(1)))); // keys of rows of threads
     put(this.opened, rows.map((index) => (index === undefined ? undefined : `l${index}`)));
+    put(this.unfolded, [...before.unfolded]);
+    this.order = before.order;
     put(this.threads, [...before.threads].map(process));
     put(this.tasksOf, [...before.tasksOf].map(process));
     for (const [index, depth] of before.deep) this.deep.set(location(index) ?? index, depth);
@@ -110,10 +118,9 @@ export class Control {
 
   /** The rows of the only locations. A row whose process has no row above it names the process. */
   private some(rows: Row[]): Row[] {
-    const { shownOnly: only, single, facts } = this;
-    if (single !== undefined) return rows.filter((row) => row.location === single && row.kind === "thread");
+    const { shownOnly: only, facts } = this;
     if (!only) return rows;
-    const shown = rows.filter((row) => only.has(row.location));
+    const shown = rows.filter((row) => (row.crowd ? row.crowd.locations.some((location) => only.has(location)) : only.has(row.location)));
     return shown.map((row) => (row.kind === "thread" && !row.main ? { ...row, label: locationLabel(facts, row.location) } : row));
   }
 
@@ -125,9 +132,12 @@ export class Control {
       lanes: (row) => Math.min(this.depth(row.location), this.most),
       threads: this.threads,
       tasks: this.tasksOf,
+      crowds: this.crowds,
+      unfolded: this.unfolded,
+      order: this.order,
       room,
     };
-    const rows = this.some(listRows(this.facts, this.tasks, shown));
+    const rows = this.single === undefined ? this.some(listRows(this.facts, this.tasks, shown)) : [singleRow(this.facts, this.single)];
     const layout = new Layout(rows, shown);
     this.laid = { room, tasks: this.tasks, layout };
     return layout;
@@ -157,6 +167,7 @@ export class Control {
     const rows = this.layout.rows;
     if (this.known?.rows !== rows) {
       const by = new Map<number, number>();
+      rows.forEach((row, i) => !this.unfolded.has(row.key) && row.crowd?.locations.forEach((location) => by.set(location, i)));
       rows.forEach((row, i) => row.kind === "thread" && by.set(row.location, i));
       const mains = new Map<number, number>();
       rows.forEach((row, i) => row.main && mains.set(row.process, i));
@@ -169,7 +180,7 @@ export class Control {
   private known: { rows: readonly Row[]; by: Map<number, number>; mains: Map<number, number> } | undefined;
 
   openable(row: number): boolean {
-    return this.single === undefined && this.layout.rows[row]?.kind === "thread";
+    return this.single === undefined && this.layout.rows[row] !== undefined && this.layout.rows[row].kind !== "task";
   }
 
   hit(x: number, y: number): Hit {
@@ -207,6 +218,11 @@ export class Control {
     if (row?.kind !== "thread") return undefined;
     return cellAt(this.overview(row.location), row.location, at.time, this.data.whole);
   }
+  /** What a crowd did in the column at a point. */
+  crowd(at: Focus): CrowdCell | undefined {
+    const row = this.layout.rows[at.row];
+    return row?.crowd && crowdAt(this.answers.crowds.get(row.key), at.time, this.data.whole);
+  }
   /** The bar at a point of a row's first line: cells of the same function. */
   bar(at: Focus): Span | undefined {
     const row = this.layout.rows[at.row];
@@ -234,12 +250,29 @@ export class Control {
   toggle(row: number): void {
     const { key } = this.layout.rows[row]!;
     if (!this.openable(row)) return;
-    if (!this.opened.delete(key)) this.opened.add(key);
+    const set = this.layout.rows[row]!.crowd ? this.unfolded : this.opened;
+    if (!set.delete(key)) set.add(key);
     this.laid = undefined;
     if (this.focus?.row === row) this.focus = { ...this.focus, lane: -1 };
   }
   threadsShown(process: number): boolean {
-    return threadsAtFirst(this.facts) !== this.threads.has(process);
+    return threadsAtFirst(this.facts, process, this.crowds) !== this.threads.has(process);
+  }
+  /** Whether all crowds are open. */
+  get isUnfolded(): boolean {
+    return this.folds.every((key) => this.unfolded.has(key));
+  }
+  private get folds(): string[] {
+    return this.crowds ? [...this.crowds.processes, ...[...this.crowds.threads.values()].flat()].map(({ key }) => key) : [];
+  }
+  unfold(all: boolean): void {
+    put(this.unfolded, all ? this.folds : []);
+    this.laid = this.focus = undefined;
+  }
+  sortBy(order: Order): void {
+    if (order === this.order) return;
+    this.order = order;
+    this.laid = this.focus = undefined;
   }
   toggleMore(process: number, what: "threads" | "tasks"): void {
     const set = what === "threads" ? this.threads : this.tasksOf;
@@ -332,7 +365,7 @@ export class Control {
 
   private lanes(row: number): number {
     const { key, location } = this.layout.rows[row]!;
-    return this.opened.has(key) ? Math.min(this.depth(location), this.most) : 0;
+    return this.opened.has(key) ? Math.min(this.depth(location), this.most) : 0; // crowds are not in the set
   }
   private reveal(): void {
     const { row, lane } = this.focus!;

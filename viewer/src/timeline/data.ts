@@ -3,9 +3,10 @@
 import { type Columns, NONE } from "../data/columns";
 import { metricParams } from "../data/curves";
 import type { Facts } from "../data/facts";
-import { BLOCK } from "../data/rows";
+import { BLOCK, blocksOf, type Crowd } from "../data/rows";
 import type { Source } from "../data/source";
 import { type Asked, TILE, type TileKey, TimelineCache } from "./cache";
+import { type CrowdTile, crowdTile } from "./crowd";
 import type { Span } from "../data/timescale";
 
 const MESSAGES = 100_000; // maximum in a tile, as in python/spartito/view/packing.py
@@ -207,6 +208,8 @@ function tileParams(key: TileKey, span: Span): Partial<Span> {
 export class TimelineData {
   readonly whole: Span;
   readonly overviews: TimelineCache<Overview>;
+  readonly crowds: TimelineCache<CrowdTile>;
+  private readonly known = new Map<string, Crowd>(); // crowds by their keys
   readonly stacks: TimelineCache<Stack>;
   readonly messages: TimelineCache<Columns<"messages">>;
   readonly counters: TimelineCache<Columns<"counters">>;
@@ -225,6 +228,11 @@ export class TimelineData {
       landed,
       bytes: (tile) => tile.bytes,
       limit: 96e6,
+    });
+    this.crowds = new TimelineCache(this.whole, (key, span, left) => crowdTile(this.source, this.known.get(key.group)!, tileParams(key, span), this.blocks(key), left), {
+      landed,
+      bytes: (tile) => tile.bytes,
+      limit: 32e6,
     });
     this.stacks = new TimelineCache(this.whole, (key, span, left) => this.stack(key, span, left), {
       landed,
@@ -267,7 +275,7 @@ export class TimelineData {
     for (const cache of [...this.needed, this.messages]) cache.close();
   }
   private get needed() {
-    return [this.overviews, this.stacks, this.counters, this.metrics, this.steps];
+    return [this.overviews, this.crowds, this.stacks, this.counters, this.metrics, this.steps];
   }
   get busy(): boolean {
     return this.messages.busy || this.needed.some((cache) => cache.busy);
@@ -279,9 +287,22 @@ export class TimelineData {
     return this.messages.problem;
   }
 
+  /** The known tiles of crowds, and queries for missing ones. */
+  wantCrowds(crowds: readonly Crowd[], span: Span, width: number): Map<string, Asked<CrowdTile>> {
+    for (const crowd of crowds) this.known.set(crowd.key, crowd);
+    return this.crowds.want(crowds.map(({ key }) => key), span, width);
+  }
+
+  /** The rows of the answers that a page that is a file has; undefined: the page has a server. */
+  private blocks({ group }: TileKey): string[] | undefined {
+    return this.facts.file ? blocksOf(this.known.get(group)!.locations).map((block) => this.rowsOf(block).join("-")) : undefined;
+  }
+  private rowsOf(block: number): [first: number, last: number] {
+    return [block * BLOCK, Math.min((block + 1) * BLOCK, this.facts.locations.length) - 1];
+  }
+
   private async overview(key: TileKey, span: Span, left: AbortSignal): Promise<Overview> {
-    const first = Number(key.group) * BLOCK;
-    const last = Math.min(first + BLOCK, this.facts.locations.length) - 1;
+    const [first, last] = this.rowsOf(Number(key.group));
     const columns = await this.source.get("overview", { ...tileParams(key, span), pixels: TILE, rows: `${first}-${last}` }, left);
     return new Overview(first, last - first + 1, columns);
   }

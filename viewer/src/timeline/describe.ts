@@ -2,7 +2,7 @@
 // Descriptions of the elements of a timeline: calls, cells, tasks, markers, counters, messages.
 import { NONE } from "../data/columns";
 import { type Facts, MPI, type Regions } from "../data/facts";
-import { BLOCK, locationLabel } from "../data/rows";
+import { BLOCK, type Crowd, locationLabel } from "../data/rows";
 import { length, moment, type Span } from "../data/timescale";
 import { bytes, count, percent, time } from "../data/units";
 import { type Series, valueAt } from "./charts";
@@ -93,11 +93,28 @@ function stackOf(control: Control, location: number, region: number, time: numbe
   return undefined;
 }
 
+const some = (n: number): string => (n < 10 ? String(Math.round(n * 100) / 100) : count(Math.round(n)));
+
+function ofCrowd(control: Control, regions: Regions, at: Focus, label: string, crowd: Crowd): Shown {
+  const cell = control.crowd(at);
+  const where: Pair[] = [["on", label], ["at", place(control, at.time)]];
+  if (!cell || cell.running + cell.waiting === 0) return { title: "nothing recorded here", pairs: where };
+  return {
+    title: cell.region === NONE ? label : (regions.names[cell.region] ?? ""),
+    pairs: [
+      ...where,
+      [`of ${count(crowd.locations.length)} threads, in the mean of ${time(cell.end - cell.begin)}`, `${some(cell.running)} ran, ${some(cell.waiting)} waited`],
+    ],
+    ...(cell.region === NONE ? {} : { region: cell.region }),
+  };
+}
+
 /** The description of a point; undefined: nothing is there. */
 export function describe(control: Control, facts: Facts, regions: Regions, at: Focus): Shown | undefined {
   const row = control.layout.rows[at.row];
   if (!row) return undefined;
   if (row.kind === "task") return ofTask(control, row.task, at);
+  if (row.crowd) return ofCrowd(control, regions, at, row.label, row.crowd);
   const { location } = row;
   const near = control.scale.pixel * 5;
   const marker = at.lane < 0 && control.data.markers.find((m) => control.rowOf(m.location) === at.row && Math.abs(m.time - at.time) <= near);

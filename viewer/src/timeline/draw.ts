@@ -5,6 +5,8 @@ import { blend } from "../draw/raster";
 import { LANE, PAD, type Row, type Task } from "../data/rows";
 import { TILE } from "./cache";
 import { paintCritical } from "./critical";
+import { LINES } from "./crowd";
+import { fillCrowd } from "./crowddraw";
 import type { Overview } from "./data";
 import { extend, type Label, merged, paintLabels } from "./labels";
 import { bundlesOf, paintMessages } from "./messages";
@@ -28,6 +30,7 @@ export interface Line {
   row: Row;
   lane: number; // -1: the overview
   y: number;
+  high: number;
 }
 
 function linesOf(p: Picture): Line[] {
@@ -36,11 +39,11 @@ function linesOf(p: Picture): Line[] {
   for (let i = first; i < last; i++) {
     const row = p.layout.rows[i]!;
     const y = p.top + p.layout.tops[i]! - p.scroll;
-    if (row.kind === "thread") found.push({ row, lane: -1, y });
-    const lanes = Math.round((p.layout.tops[i + 1]! - p.layout.tops[i]! - p.layout.row - PAD) / LANE);
+    if (row.kind !== "task") found.push({ row, lane: -1, y, high: row.crowd ? p.layout.tops[i + 1]! - p.layout.tops[i]! : p.layout.row });
+    const lanes = row.crowd ? 0 : Math.round((p.layout.tops[i + 1]! - p.layout.tops[i]! - p.layout.row - PAD) / LANE);
     for (let lane = 0; lane < lanes; lane++) {
       const at = y + p.layout.row + lane * LANE;
-      if (at + LANE > p.top && at < p.height) found.push({ row, lane, y: at });
+      if (at + LANE > p.top && at < p.height) found.push({ row, lane, y: at, high: LANE });
     }
   }
   return found;
@@ -77,31 +80,42 @@ function cellsOf(p: Picture, location: number): Cells[] {
   });
 }
 
-let waitingAt = new Uint8Array(0); // the waiting of a line's pixels
+// of each pixel of a line: the waiting, and the function that waited
+let waitingAt = new Uint8Array(0);
+let waiterAt = new Uint32Array(0);
 
 /** Makes a line of pixels paler where the location waited, so that waiting differs from work. Tiles share a pixel where they meet. */
 export function fadeWaiting(p: Picture, location: number, at: number): void {
   const { pixels, width } = p.raster;
-  if (waitingAt.length !== width) waitingAt = new Uint8Array(width);
+  if (waitingAt.length !== width) [waitingAt, waiterAt] = [new Uint8Array(width), new Uint32Array(width)];
   waitingAt.fill(0);
-  for (const { overview, from, to, cell } of cellsOf(p, location)) for (let x = from; x < to; x++) waitingAt[x] = overview.waiting[cell(x)]!;
-  for (let x = 0; x < width; x++) if (waitingAt[x]) pixels[at + x] = blend(pixels[at + x]!, p.inks.paperPixel, 255 - Math.round(waitingAt[x]! * FADED));
+  for (const { overview, from, to, cell } of cellsOf(p, location))
+    for (let x = from; x < to; x++) {
+      waitingAt[x] = overview.waiting[cell(x)]!;
+      waiterAt[x] = overview.region[cell(x)]!;
+    }
+  for (let x = 0; x < width; x++) {
+    const [waiting, region, full] = [waitingAt[x]!, waiterAt[x]!, pixels[at + x]!];
+    if (!waiting || full === p.inks.paperPixel) continue;
+    pixels[at + x] = p.waits && region !== NONE ? blend(p.waits(region), full, waiting) : blend(full, p.inks.paperPixel, 255 - Math.round(waiting * FADED));
+  }
 }
 
 let regionsAt = new Uint32Array(0); // the regions of a line's pixels
 
 /** Fills a line of pixels with a location's overview. Returns the labels, of all tiles together. */
 export function fillOverview(p: Picture, line: Line, at: number): Label[] {
-  const { palette, raster } = p;
+  const { raster } = p;
+  const { location } = line.row;
   const ratio = ratioOf(p);
   if (regionsAt.length !== raster.width) regionsAt = new Uint32Array(raster.width);
   regionsAt.fill(NONE);
-  for (const { overview, from, to, cell } of cellsOf(p, line.row.location))
+  for (const { overview, from, to, cell } of cellsOf(p, location))
     for (let x = from; x < to; x++) {
       const i = cell(x);
       const region = overview.region[i]!;
       regionsAt[x] = region;
-      raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(palette.pixel(region), p.inks.paperPixel, 70 + ((overview.share[i]! * 185) >> 8));
+      raster.pixels[at + x] = region === NONE ? p.inks.paperPixel : blend(p.base(region, location), p.inks.paperPixel, 70 + ((overview.share[i]! * 185) >> 8));
     }
   const labels: Label[] = [];
   for (let x = 0, since = 0; x < raster.width; x++) {
@@ -116,7 +130,7 @@ export function fillOverview(p: Picture, line: Line, at: number): Label[] {
 /** Fills a line of pixels with a depth of a call stack. A box of sufficient width ends a pixel early to separate it from the next, unless
  * that has more calls of the same function. Returns the labels: blocks of calls that are narrower than a pixel have one together. */
 export function fillLane(p: Picture, line: Line, at: number): Label[] {
-  const { palette, raster, scale } = p;
+  const { raster, scale } = p;
   const ratio = ratioOf(p);
   const single = new Map<string, Label>();
   const many: Label[] = [];
@@ -136,7 +150,7 @@ export function fillLane(p: Picture, line: Line, at: number): Label[] {
       const calls = s.calls[i]!;
       const goesOn = calls > 1 && i + 1 < last && s.calls[i + 1]! > 1 && s.region[i + 1] === s.region[i] && scale.x(s.begin[i + 1]!) * ratio - x1 < 1;
       const gap = x1 - x0 > 3 * ratio && b < to && !goesOn ? Math.round(ratio) : 0;
-      const colour = palette.pixel(s.region[i]!);
+      const colour = p.base(s.region[i]!, line.row.location);
       const filled = calls > 1 ? blend(colour, p.inks.paperPixel, 70 + Math.round(Math.min(s.busy[i]!, 1) * 185)) : colour;
       raster.pixels.fill(filled, at + a, at + b - gap);
       const label = { x0: a / ratio + p.left, x1: b / ratio + p.left, y: line.y + LANE / 2, region: s.region[i]!, calls };
@@ -237,16 +251,17 @@ export function paintRows(p: Picture, bundles: Bundles | undefined, strong: read
   const { pen, raster, inks } = p;
   const lines = linesOf(p);
   const ratio = window.devicePixelRatio || 1;
-  const several = (line: Line): number => (line.lane < 0 && p.bands ? p.bands.lines : 1);
+  const several = (line: Line): number => (line.lane >= 0 ? 1 : line.row.crowd ? LINES : (p.bands?.lines ?? 1));
   raster.begin(Math.round((p.width - p.left) * ratio), lines.reduce((sum, line) => sum + several(line), 0), inks.paperPixel);
   let labels: Label[] = [];
   let next = 0;
   for (const line of lines) {
     const at = next * raster.width;
     if (line.lane >= 0) labels.push(...fillLane(p, line, at));
-    else if (p.bands) p.bands.fill(p, line.row.location, at);
+    else if (p.bands) p.bands.fill(p, line.row, at);
+    else if (line.row.crowd) fillCrowd(p, line.row.crowd, at);
     else labels.push(...fillOverview(p, line, at));
-    if (line.lane >= 0 || !p.bands) fadeWaiting(p, line.row.location, at);
+    if (line.lane >= 0 || (!p.bands && !line.row.crowd)) fadeWaiting(p, line.row.location, at);
     next += several(line);
   }
   raster.end();
@@ -254,8 +269,7 @@ export function paintRows(p: Picture, bundles: Bundles | undefined, strong: read
   inRows(p, () => {
     next = 0;
     for (const line of lines) {
-      const high = line.lane < 0 ? p.layout.row : LANE;
-      raster.show(pen, next, p.left, line.y + 1, p.width - p.left, high - 1 - (line.lane < 0 ? 1 : 0), several(line));
+      raster.show(pen, next, p.left, line.y + 1, p.width - p.left, line.high - 1 - (line.lane < 0 ? 1 : 0), several(line));
       next += several(line);
     }
     const [first, last] = p.layout.visible(p.scroll, p.scroll + p.height - p.top);

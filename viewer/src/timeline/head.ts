@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws the surroundings of the rows: overview of the whole run, ruler, names of rows.
+import type { Row } from "../data/rows";
 import type { Picture } from "./picture";
 import { NONE } from "../data/columns";
 import { blend, Raster } from "../draw/raster";
@@ -10,7 +11,7 @@ import { length, type Span } from "../data/timescale";
 export const MINI = 26; // px; height of the overview
 export const RULER = 22;
 export const INDENT = 14;
-const NAME_AT = 20; // px; x of names, after the triangle
+const NAME_AT = 20; // px; x of names
 
 const small = new Raster();
 let painted: { tile: unknown; palette: unknown } | undefined; // contents of the raster
@@ -21,7 +22,10 @@ function fillSmall(p: Picture, tile: NonNullable<Picture["small"]>): void {
   small.begin(TILE, tile.rows, p.inks.paperPixel);
   for (let i = 0; i < tile.rows * TILE; i++) {
     const region = tile.region[i]!;
-    if (region !== NONE) small.pixels[i] = blend(p.palette.pixel(region), p.inks.paperPixel, 70 + ((tile.share[i]! * 185) >> 8));
+    if (region === NONE) continue;
+    const location = tile.rows === p.facts.locations.length ? Math.floor(i / TILE) : -1;
+    // whether a thread waited is not known here: the colour is that of its function
+    small.pixels[i] = blend(p.waits ? p.palette.pixel(region) : p.base(region, location), p.inks.paperPixel, 70 + ((tile.share[i]! * 185) >> 8));
   }
   small.end();
 }
@@ -98,7 +102,8 @@ export function paintGrid(p: Picture): void {
 }
 
 export interface Gutter {
-  opened: ReadonlySet<string>;
+  opened: (row: number) => boolean;
+  below: (row: number) => string; // a second line of text
   focus: number; // row with the focus
   selected: (row: number) => boolean;
   openable: (row: number) => boolean;
@@ -115,6 +120,9 @@ export interface More {
 }
 
 const SHORT = { threads: "thr", tasks: "tsk" };
+
+/** The x of a row's name, after the triangle. */
+export const nameAt = ({ level }: Row): number => NAME_AT + INDENT * level;
 
 /** The labels such as "+3 threads" in the first row of a process, which show and hide threads and tasks; "+3 thr" if there is less space. */
 export function moreOf(p: Picture, row: number, g: Pick<Gutter, "threads" | "tasks">): More[] {
@@ -137,7 +145,7 @@ export function moreOf(p: Picture, row: number, g: Pick<Gutter, "threads" | "tas
     });
   };
   const long = place(false);
-  const room = Math.min(...long.map((one) => one.x - 8)) - NAME_AT;
+  const room = Math.min(...long.map((one) => one.x - 8)) - nameAt(p.layout.rows[row]!);
   return measure(p.pen, label) <= room ? long : place(true);
 }
 
@@ -180,13 +188,16 @@ export function paintGutter(p: Picture, g: Gutter): void {
       pen.fillRect(0, y, 2, high);
     }
     pen.fillStyle = inks.soft;
-    if (g.openable(i)) triangle(pen, 11, y + layout.row / 2, g.opened.has(row.key));
-    const x = NAME_AT + (row.main ? 0 : INDENT);
+    if (g.openable(i)) triangle(pen, nameAt(row) - 9, y + layout.row / 2, g.opened(i));
+    const x = nameAt(row);
     const more = moreOf(p, i, g);
     for (const one of more) pen.fillText(one.text, one.x, y + layout.row / 2 + 1);
     const room = Math.min(...more.map((one) => one.x - 8), p.left - 6) - x;
     pen.fillStyle = row.kind === "task" ? inks.soft : inks.ink;
     write(pen, row.label, x, y + layout.row / 2 + 1, room);
+    pen.fillStyle = inks.soft;
+    const below = g.below(i);
+    if (below) write(pen, below, x, y + layout.row / 2 + 18, room);
     const deeper = g.deeper(i);
     pen.fillStyle = inks.soft;
     if (deeper > 0) write(pen, `${deeper} deeper: see the flame`, 20, y + high - 12, p.left - 26);

@@ -2,12 +2,13 @@
 // The types that the drawing functions of a timeline share.
 import type { Columns } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
-import type { Layout, Task } from "../data/rows";
+import type { Crowd, Layout, Row, Task } from "../data/rows";
 import type { Source } from "../data/source";
 import type { Ruler, Scale, Span } from "../data/timescale";
 import type { Inks } from "../draw/ink";
 import type { Palette, Raster } from "../draw/raster";
 import type { Asked } from "./cache";
+import type { CrowdTile } from "./crowd";
 import type { Frame, Marker, Overview, Small, Stack, Steps } from "./data";
 
 /** A part of the critical path: location, begin, end. */
@@ -34,6 +35,7 @@ export interface Picture {
   small: Small | undefined; // overview of the whole run
   bands: Bands | undefined; // replaces the overviews of rows
   overviews: ReadonlyMap<string, Asked<Overview>>;
+  crowds: ReadonlyMap<string, Asked<CrowdTile>>;
   stacks: ReadonlyMap<string, Asked<Stack>>;
   steps: ReadonlyMap<string, Asked<Steps>>;
   messages?: Asked<Columns<"messages">> | undefined;
@@ -42,6 +44,8 @@ export interface Picture {
   range: Span | undefined;
   rowOf: (location: number) => number; // -1: none
   dimmed: (region: number) => boolean;
+  base: (region: number, location: number) => number; // the pixel of a function in a location (-1: in several)
+  waits: ((region: number) => number) | undefined; // the pixel of a function that waits; undefined: its colour, paler
   blockOf: (location: number) => string;
 }
 
@@ -104,14 +108,14 @@ export interface Shown {
 
 /** Bands that replace the overviews of functions in the rows of a timeline. */
 export interface Bands {
-  /** Number of pixel lines in a row. */
+  /** Number of pixel lines in a row of one thread; those of a crowd have as many as in other timelines. */
   readonly lines: number;
   /** Queries the data for a picture of these locations. */
-  want(locations: readonly number[], span: Span, width: number): void;
-  /** Fills the raster's lines of a location; `at` is the first line. */
-  fill(p: Picture, location: number, at: number): void;
-  /** The description of a location at a time. */
-  describe(location: number, moment: number, pixel: number): Shown | undefined;
+  want(locations: readonly number[], crowds: readonly Crowd[], span: Span, width: number): void;
+  /** Fills the raster's lines of a row; `at` is the first line. */
+  fill(p: Picture, row: Row, at: number): void;
+  /** The description of a row at a time. */
+  describe(row: Row, moment: number, pixel: number): Shown | undefined;
   /** The call path at a point, outermost function first; undefined: unknown. */
   path(location: number, moment: number): number[] | undefined;
   readonly busy: boolean;

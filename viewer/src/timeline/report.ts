@@ -108,10 +108,12 @@ export function reportOf(sight: Sight, selection: Selection, waiting: boolean): 
     rows: layout.rows.slice(0, 200).map((row, i) => ({
       label: row.label,
       kind: row.kind,
+      level: row.level,
       location: row.location,
-      open: control.opened.has(row.key),
+      open: control.opened.has(row.key) || control.unfolded.has(row.key),
       y: control.top + layout.tops[i]! - control.scroll,
     })),
+    crowds: Object.fromEntries([...control.answers.crowds].map(([key, { pieces }]) => [key, pieces.map(({ value, begin, end, level }) => ({ begin, end, level, running: [...value.running], waiting: [...value.waiting] }))])),
     small: smallest(sight),
     left: control.left,
     ruler: MINI + RULER / 2, // y of the overview's middle

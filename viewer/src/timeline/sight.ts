@@ -22,6 +22,6 @@ export interface Sight {
 
 /** Whether all data of the picture have arrived. */
 export function isComplete({ control, bands, filter }: Sight): boolean {
-  const { overviews, stacks, steps } = control.answers;
-  return filter !== "loading" && !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
+  const { overviews, crowds, stacks, steps } = control.answers;
+  return filter !== "loading" && !control.data.busy && (bands?.complete ?? true) && [...overviews.values(), ...crowds.values(), ...stacks.values(), ...steps.values()].every((asked) => asked.complete);
 }

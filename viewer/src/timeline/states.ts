@@ -5,9 +5,10 @@ import type { Colour } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
 import type { Facts, Regions } from "../data/facts";
 import { pixelOf } from "../draw/raster";
-import { BLOCK, blocksOf, locationLabel } from "../data/rows";
+import { BLOCK, blocksOf, type Crowd, locationLabel, type Row } from "../data/rows";
 import type { Source } from "../data/source";
 import { type Asked, TILE, TimelineCache, type TileKey } from "./cache";
+import { LINES, rowLists } from "./crowd";
 import { moment as momentText, type Span } from "../data/timescale";
 import { count, percent, time } from "../data/units";
 
@@ -30,15 +31,25 @@ export class States {
   readonly share: Uint8Array;
   readonly path: Uint32Array;
   readonly samples: Uint32Array;
+  /** Of a crowd: the number of threads in a column of full height. */
+  peak = 0;
 
+  /** sums: of the states of a crowd, a number of threads for each column and state, instead of columns. */
   constructor(
     readonly first: number, // first location
     readonly rows: number,
-    columns: Columns<"states">,
+    columns: Columns<"states"> | undefined,
+    sums?: Float64Array,
   ) {
     this.share = new Uint8Array(rows * TILE * N);
     this.path = new Uint32Array(rows * TILE).fill(NONE);
     this.samples = new Uint32Array(rows * TILE);
+    if (sums) {
+      // the highest column fills the height
+      for (let i = 0; i < TILE; i++) this.peak = Math.max(this.peak, sums.subarray(i * N, (i + 1) * N).reduce((sum, one) => sum + one, 0));
+      sums.forEach((sum, i) => (this.share[i] = this.peak ? Math.round((sum / this.peak) * 255) : 0));
+    }
+    if (!columns) return;
     const [location, bucket, path, samples] = [columns.get("location"), columns.get("bucket"), columns.get("path"), columns.get("samples")];
     const shares = STATES.map(({ id }) => columns.get(id));
     for (let i = 0; i < location.length; i++) {
@@ -78,6 +89,7 @@ export function pathsOf(columns: Columns<"tree">): (path: number) => number[] | 
 }
 
 interface Cell {
+  peak: number; // of a crowd, see States
   shares: number[];
   path: number;
   samples: number;
@@ -89,6 +101,7 @@ export class StateBands implements Bands {
   readonly lines = 16;
   private readonly cache: TimelineCache<States>;
   private asked: ReadonlyMap<string, Asked<States>> = new Map();
+  private readonly known = new Map<string, Crowd>(); // crowds by their keys
   private paths: ((path: number) => number[] | undefined) | undefined;
 
   constructor(
@@ -109,14 +122,42 @@ export class StateBands implements Bands {
   }
 
   private async fetch(key: TileKey, span: Span, left: AbortSignal): Promise<States> {
+    const crowd = this.known.get(key.group);
+    if (crowd) return this.fetchCrowd(crowd, key, span, left);
     const first = Number(key.group) * BLOCK;
     const last = Math.min(first + BLOCK, this.facts.locations.length) - 1;
     const part = key.level === 0 ? {} : { begin: span.begin, end: span.end }; // as in the queries of the one-file page
     return new States(first, last - first + 1, await this.source.get("states", { ...part, pixels: TILE, rows: `${first}-${last}` }, left));
   }
 
-  want(locations: readonly number[], span: Span, width: number): void {
-    this.asked = this.cache.want(blocksOf(locations).map(String), span, width);
+  /** The shares of all locations of a crowd together. */
+  private async fetchCrowd(crowd: Crowd, key: TileKey, span: Span, left: AbortSignal): Promise<States> {
+    const part = key.level === 0 ? {} : { begin: span.begin, end: span.end };
+    const sums = new Float64Array(TILE * N);
+    const add = (columns: Columns<"states">, count: number, wanted?: ReadonlySet<number>): void => {
+      const [location, bucket] = [columns.get("location"), columns.get("bucket")];
+      STATES.forEach(({ id }, state) =>
+        columns.get(id).forEach((share, i) => {
+          const to = bucket[i]! * N + state;
+          if (!wanted || wanted.has(location[i]!)) sums[to] = sums[to]! + share * count;
+        }),
+      );
+    };
+    const get = (rows: string, more: { limit?: number }): Promise<Columns<"states">> => this.source.get("states", { ...part, pixels: TILE, rows, ...more }, left);
+    if (this.facts.file) {
+      const wanted = new Set(crowd.locations);
+      const last = this.facts.locations.length - 1;
+      for (const columns of await Promise.all(blocksOf(crowd.locations).map((block) => get(`${block * BLOCK}-${Math.min((block + 1) * BLOCK - 1, last)}`, {})))) add(columns, 1, wanted);
+    } else {
+      const lists = rowLists(crowd.locations);
+      (await Promise.all(lists.map(({ rows }) => get(rows, { limit: 1 })))).forEach((columns, i) => add(columns, lists[i]!.count));
+    }
+    return new States(crowd.locations[0]!, 1, undefined, sums);
+  }
+
+  want(locations: readonly number[], crowds: readonly Crowd[], span: Span, width: number): void {
+    for (const crowd of crowds) this.known.set(crowd.key, crowd);
+    this.asked = this.cache.want([...blocksOf(locations).map(String), ...crowds.map(({ key }) => key)], span, width);
   }
   get busy(): boolean {
     return this.cache.busy;
@@ -131,18 +172,19 @@ export class StateBands implements Bands {
     this.cache.close();
   }
 
-  fill(p: Picture, location: number, at: number): void {
+  fill(p: Picture, row: Row, at: number): void {
     const { raster, scale } = p;
     const ratio = raster.width / Math.max(p.width - p.left, 1);
+    const lines = row.crowd ? LINES : this.lines;
     const colours = STATES.map((_, state) => pixelOf(colourOfState(state, p.inks.dark)));
-    for (const piece of this.asked.get(p.blockOf(location))?.pieces ?? []) {
+    for (const piece of this.asked.get(row.crowd ? row.key : p.blockOf(row.location))?.pieces ?? []) {
       const from = Math.max(Math.floor(scale.x(piece.begin) * ratio), 0);
       const to = Math.min(Math.ceil(scale.x(piece.end) * ratio), raster.width);
       for (let x = from; x < to; x++) {
         const column = this.column(piece.level, scale.time((x + 0.5) / ratio), (piece.begin + piece.end) / 2);
-        const row = (location - piece.value.first) * TILE + column;
-        for (let line = 0; line < this.lines; line++) {
-          const state = stateAt(piece.value.share, row, 1 - (line + 0.5) / this.lines);
+        const from = (row.location - piece.value.first) * TILE + column;
+        for (let line = 0; line < lines; line++) {
+          const state = stateAt(piece.value.share, from, 1 - (line + 0.5) / lines);
           raster.pixels[at + line * raster.width + x] = state < 0 ? p.inks.paperPixel : colours[state]!;
         }
       }
@@ -156,8 +198,8 @@ export class StateBands implements Bands {
     return Math.min(Math.max(Math.floor(((moment - this.whole.begin) / part - tile) * TILE), 0), TILE - 1);
   }
 
-  private cell(location: number, moment: number): Cell | undefined {
-    for (const piece of [...(this.asked.get(String(Math.floor(location / BLOCK)))?.pieces ?? [])].reverse()) {
+  private cell(location: number, moment: number, crowd?: Crowd): Cell | undefined {
+    for (const piece of [...(this.asked.get(crowd?.key ?? String(Math.floor(location / BLOCK)))?.pieces ?? [])].reverse()) {
       if (moment < piece.begin || moment > piece.end) continue;
       const part = (this.whole.end - this.whole.begin) / 2 ** piece.level;
       const column = this.column(piece.level, moment, (piece.begin + piece.end) / 2);
@@ -166,7 +208,7 @@ export class StateBands implements Bands {
       const tile = Math.floor(((piece.begin + piece.end) / 2 - this.whole.begin) / part);
       const begin = this.whole.begin + tile * part + (column / TILE) * part;
       const shares = STATES.map((_, state) => piece.value.share[at * N + state]! / 255);
-      return { shares, path: piece.value.path[at]!, samples: piece.value.samples[at]!, begin, end: begin + part / TILE };
+      return { peak: piece.value.peak, shares, path: piece.value.path[at]!, samples: piece.value.samples[at]!, begin, end: begin + part / TILE };
     }
     return undefined;
   }
@@ -176,12 +218,16 @@ export class StateBands implements Bands {
     return cell && this.paths?.(cell.path);
   }
 
-  describe(location: number, moment: number, pixel: number): Shown | undefined {
-    const cell = this.cell(location, moment);
-    const on: [string, string] = ["on", locationLabel(this.facts, location)];
+  describe({ location, crowd, label }: Row, moment: number, pixel: number): Shown | undefined {
+    const cell = this.cell(location, moment, crowd);
+    const on: [string, string] = ["on", crowd ? label : locationLabel(this.facts, location)];
     const at: [string, string] = ["at", momentText(moment, pixel)];
     if (!cell || cell.shares.every((share) => share === 0)) return { title: "no sample here", pairs: [on, at] };
     const most = cell.shares.indexOf(Math.max(...cell.shares));
+    if (crowd) {
+      const some = STATES.flatMap(({ title }, state) => (cell.shares[state]! > 0 ? [`${count(Math.round(cell.shares[state]! * cell.peak * 10) / 10)} ${title}`] : []));
+      return { title: STATES[most]!.title, pairs: [on, at, [`of ${count(crowd.locations.length)} threads, in the mean`, some.join(", ")]] };
+    }
     const path = this.path(location, moment) ?? [];
     const region = path[path.length - 1];
     return {
@@ -203,7 +249,7 @@ export class StateBands implements Bands {
     for (const asked of this.asked.values())
       for (const piece of asked.pieces) {
         const { value: tile, level, exact } = piece;
-        if (!exact) continue;
+        if (!exact || tile.peak) continue; // of a crowd
         const column = (this.whole.end - this.whole.begin) / 2 ** level / TILE / 255;
         for (let i = 0; i < tile.rows * TILE; i++) {
           const sums = (found[String(tile.first + Math.floor(i / TILE))] ??= STATES.map(() => 0));

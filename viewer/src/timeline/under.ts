@@ -19,7 +19,7 @@ export interface Pinned {
 /** The description; for the first line of a row the contents of its band, if there is one. */
 function wordsAt({ control, facts, regions, bands }: Sight, at: Focus): Shown | undefined {
   const row = control.layout.rows[at.row];
-  if (bands && at.lane < 0 && row?.kind === "thread") return bands.describe(row.location, at.time, length(control.span) / 1000);
+  if (bands && at.lane < 0 && row && row.kind !== "task") return bands.describe(row, at.time, length(control.span) / 1000);
   return describe(control, facts, regions, at);
 }
 

@@ -2,7 +2,7 @@
 // The timeline. It draws known data at once after input, and gets finer when answers arrive.
 import type { Bundle, MakeBands, Part, Picture } from "./picture";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { OneRun } from "../parts/against";
 import type { Colour } from "../draw/colour";
 import { type Columns, NONE } from "../data/columns";
@@ -11,20 +11,21 @@ import type { Facts, Regions } from "../data/facts";
 import type { Source } from "../data/source";
 import { useAnswer, useDark, useFacts, useRegions, useReport, useSelection, useStore } from "../state/hooks";
 import { Canvas, type Point } from "../parts/Canvas";
-import { Toolbar } from "../parts/Menu";
+import { Menu, Toolbar } from "../parts/Menu";
 import { Scrollbar } from "../parts/Scrollbar";
 import { blend, Palette, pixelOf, Raster } from "../draw/raster";
-import { BLOCK, blocksOf, LANE, type Task } from "../data/rows";
+import { BLOCK, blocksOf, LANE, type Order, type Task } from "../data/rows";
 import type { Selection, Store } from "../state/store";
 import { Control, type Focus, press } from "./control";
 import { metricSeries, paintCharts, seriesOf } from "./charts";
+import { peakOf } from "./crowd";
 import { TimelineData } from "./data";
 import { FilteredCalls } from "./filtered";
 import "./timeline.css";
 import { Details, Tip } from "./details";
 import { type Inks, inksOf } from "../draw/ink";
 import { paintRows } from "./draw";
-import { MINI, moreOf, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./head";
+import { MINI, moreOf, nameAt, paintFrame, paintGrid, paintGutter, paintMini, paintRuler, RULER } from "./head";
 import { lineOf, samePlaces } from "./messages";
 import { reportOf } from "./report";
 import { gutterTitle, lineAt, pinnedAt, spokenOf, tipAt } from "./under";
@@ -32,18 +33,36 @@ import { clamp, length, ruler, type Span } from "../data/timescale";
 import { search } from "../calltree/tree";
 import { useRoleLocations } from "../state/roles";
 import { useVisible } from "../state/visible";
-import { useRegionColours } from "../state/colours";
+import { KnownShades, useRegionColours } from "../state/colours";
+import type { Shades } from "../draw/shades";
 import { Legend } from "../parts/legend";
 import { inModule } from "../state/highlighted";
 import { count, time } from "../data/units";
 import { isComplete, type Sight } from "./sight";
 
+/** The colours of functions that differ within a row, by state, or between rows, by process or thread. */
+function rowColours(facts: Facts, shades: Shades | undefined, palette: Palette, dimmed: (region: number) => boolean, inks: Inks, tone: string | undefined): Pick<Picture, "base" | "waits"> {
+  const plain = (region: number): number => palette.pixel(region);
+  if (!shades?.waits && !shades?.over) return { base: plain, waits: undefined };
+  const pixels = shades.classes.map((_, at) => pixelOf(shades.colour(at, inks.dark, tone)));
+  const shown = (region: number, at: number): number => (dimmed(region) ? blend(pixels[at]!, inks.paperPixel, 64) : pixels[at]!);
+  const { waits, over } = shades;
+  if (waits) return { base: (region) => shown(region, 0), waits: (region) => shown(region, waits(region)) };
+  const classes = new Map(shades.classes.map(({ unit }, at) => [unit, at]));
+  const base = (region: number, location: number): number => {
+    const at = classes.get(over === "location" ? location : (facts.locations[location]?.process ?? -1));
+    return at === undefined ? plain(region) : shown(region, at); // of a crowd the colours of its functions
+  };
+  return { base, waits: undefined };
+}
+
 /** The colours of regions; those that search or selection exclude are faded. */
-function useColours(regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } {
+function useColours(facts: Facts, regions: Regions, selection: Selection): { palette: Palette; dimmed: (region: number) => boolean; inks: Inks; found: Uint8Array | undefined } & Pick<Picture, "base" | "waits"> {
   const dark = useDark();
   const found = useMemo(() => search(regions.lowered(), selection.search), [regions, selection.search]);
-  const { region, module, theme } = selection;
+  const { region, module, theme, tone } = selection;
   const own = useRegionColours(regions);
+  const shades = useContext(KnownShades);
   return useMemo(() => {
     const inks = inksOf(dark);
     const dimmed = (one: number): boolean => {
@@ -57,8 +76,9 @@ function useColours(regions: Regions, selection: Selection): { palette: Palette;
       const faded = blend(pixelOf(full), inks.paperPixel, 64);
       return [faded & 255, (faded >>> 8) & 255, (faded >>> 16) & 255];
     };
-    return { palette: new Palette(regions.count, colour), dimmed, inks, found };
-  }, [regions, own, found, region, module, dark, theme]);
+    const palette = new Palette(regions.count, colour);
+    return { palette, dimmed, inks, found, ...rowColours(facts, shades, palette, dimmed, inks, tone) };
+  }, [regions, own, found, region, module, dark, theme, facts, shades, tone]);
 }
 
 const asParts = (columns: Columns<"critical">): Critical["pieces"] => columns.meta.pieces;
@@ -86,7 +106,8 @@ function ask({ control, facts, bands, filter }: Sight): void {
   const rows = layout.rows.slice(first, last).filter((row) => row.kind === "thread");
   const wide = (control.width - control.left) * Math.min(window.devicePixelRatio || 1, 2);
   const locations = rows.map((row) => row.location);
-  bands?.want(locations, span, wide);
+  const crowds = layout.rows.slice(first, last).flatMap(({ crowd }) => crowd ?? []);
+  bands?.want(locations, crowds, span, wide);
   const overviews = data.overviews.want(bands ? [] : blocksOf(locations).map(String), span, wide);
   const tasks = layout.rows.slice(first, last).filter((row) => row.kind === "task");
   const steps = data.steps.want(blocksOf(tasks.map((row) => control.tasks[row.task]?.id ?? -1)).map(String), span, wide);
@@ -96,9 +117,10 @@ function ask({ control, facts, bands, filter }: Sight): void {
   if (control.single === undefined) askSeries(control, facts);
   const messages = facts.has.messages ? data.messages.want(["m"], span, control.width - control.left).get("m") : undefined;
   const stacks = data.stacks.want(open, span, wide);
-  if (filter === "loading") control.answered({ overviews: new Map(), steps, stacks: new Map(), messages });
-  else if (filter) control.answered({ overviews: filter.overviewsOf(overviews, stacks, data.whole), steps, stacks: filter.stacksOf(stacks), messages });
-  else control.answered({ overviews, steps, stacks, messages });
+  const folded = data.wantCrowds(bands ? [] : crowds, span, wide);
+  if (filter === "loading") control.answered({ overviews: new Map(), crowds: folded, steps, stacks: new Map(), messages });
+  else if (filter) control.answered({ overviews: filter.overviewsOf(overviews, stacks, data.whole), crowds: folded, steps, stacks: filter.stacksOf(stacks), messages });
+  else control.answered({ overviews, crowds: folded, steps, stacks, messages });
   control.setScroll(control.scroll);
 }
 
@@ -166,7 +188,8 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
   const hover = control.hover?.zone === "rows" && !drag ? boxOf(p, control, control.hover) : undefined;
   if (hover) paintFrame(p, hover, false);
   paintGutter(p, {
-    opened: control.opened,
+    opened: (row) => control.opened.has(control.layout.rows[row]!.key) || control.unfolded.has(control.layout.rows[row]!.key),
+    below: (row) => crowdText(control, row),
     focus: control.focus?.row ?? -1,
     selected: (row) => selection.location !== undefined && control.layout.rows[row]?.location === selection.location && control.layout.rows[row]?.kind === "thread",
     openable: (row) => control.openable(row),
@@ -180,6 +203,13 @@ function paint(sight: Sight, colours: ReturnType<typeof useColours>, selection: 
 
 function moreShown(control: Control): { threads: (process: number) => boolean; tasks: (process: number) => boolean } {
   return { threads: (process) => control.threadsShown(process), tasks: (process) => control.tasksOf.has(process) };
+}
+
+/** What is written below the name of a crowd: the number of threads that its picture is as high as. */
+function crowdText(control: Control, row: number): string {
+  const { key, crowd } = control.layout.rows[row]!;
+  const peak = crowd ? peakOf(control.answers.crowds.get(key), control.span, control.data.whole) : 0;
+  return peak > 0 ? `up to ${peak < 10 ? Math.round(peak * 10) / 10 : count(Math.round(peak))} at once` : "";
 }
 
 function choose(store: Store, sight: Sight, at: Focus): void {
@@ -204,7 +234,8 @@ function click(store: Store, sight: Sight, point: Point): void {
   if (at.zone === "rows") return choose(store, sight, at);
   const { picture } = sight.last;
   const more = picture && control.single === undefined ? moreOf(picture, at.row, moreShown(control)).find((one) => point.x >= one.x && point.x < one.x + one.width) : undefined;
-  if (point.x < 20 && control.openable(at.row)) control.toggle(at.row);
+  const row = control.layout.rows[at.row]!;
+  if ((point.x < nameAt(row) || row.crowd) && control.openable(at.row)) control.toggle(at.row);
   else if (more) control.toggleMore(control.layout.rows[at.row]!.process, more.what);
   else if (control.layout.rows[at.row]!.kind === "thread") {
     const { location } = control.layout.rows[at.row]!;
@@ -269,6 +300,39 @@ function Status({ sight }: { sight: Sight }) {
 const HINT =
   "Pale: the thread waited. Click a bar to pin its details here. Wheel or W S zoom, drag or A D move, shift and drag or the ruler select a range of time (R: what is in view). Arrows go from call to call, Enter opens a row, T and K show threads and tasks, F shows a call in full, 0 the whole run.";
 
+const ORDERS = [
+  { value: "number", title: "By number" },
+  { value: "time", title: "Longest first" },
+  { value: "begin", title: "By begin" },
+];
+const isOrder = (text: string | undefined): text is Order => ORDERS.some(({ value }) => value === text);
+
+/** The order of rows, which is kept in the selection, and whether crowds are folded. */
+function Sorted({ control, redraw }: { control: Control; redraw: () => void }) {
+  const store = useStore();
+  const { part } = useSelection();
+  const { facts, crowds } = control;
+  if (control.single !== undefined || facts.locations.length <= MANY) return null;
+  return (
+    <>
+      <Menu label="Order" value={isOrder(part) ? part : "number"} options={ORDERS} onChange={(order) => store.select({ part: order === "number" ? undefined : order })} />
+      {crowds && (
+        <button
+          class="quiet"
+          aria-pressed={!control.isUnfolded}
+          title="Threads and processes with equal roles share a row, which a click or Enter opens"
+          onClick={() => {
+            control.unfold(!control.isUnfolded);
+            redraw();
+          }}
+        >
+          Fold groups
+        </button>
+      )}
+    </>
+  );
+}
+
 interface Props {
   facts: Facts;
   regions: Regions;
@@ -276,6 +340,8 @@ interface Props {
   bands: MakeBands | undefined;
   children?: ComponentChildren;
 }
+
+const MANY = 8; // threads above which their order can be chosen
 
 /** Combines several calls before the next animation frame into one. */
 function onceAFrame(act: () => void): () => void {
@@ -345,7 +411,7 @@ function Sheet(props: Props) {
   const answer = useAnswer(wanted ? "tasks" : undefined, {}, asTasks);
   const tasks = answer.data;
   if (tasks) control.tasks = tasks;
-  const colours = useColours(regions, selection);
+  const colours = useColours(facts, regions, selection);
   const [path, showPath] = useState(false);
   const critical = useAnswer(path ? "critical" : undefined, {}, asParts).data;
   const draw = useMemo(
@@ -358,6 +424,7 @@ function Sheet(props: Props) {
     [sight, sight.filter, colours, selection, version, tasks, path, critical],
   );
   useReport(() => reportOf(sight, selection, (wanted && answer.loading) || (path && !critical)));
+  control.sortBy(isOrder(selection.part) ? selection.part : "number");
   control.follow();
   const pinned = pinnedAt(sight);
   const tip = tipAt(sight);
@@ -389,6 +456,7 @@ function Sheet(props: Props) {
             Critical path
           </button>
         )}
+        <Sorted control={control} redraw={redraw} />
         {props.children}
       </Toolbar>
       <OneRun />

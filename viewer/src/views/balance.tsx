@@ -14,6 +14,7 @@ import { type Column, type Sorting, VirtualTable } from "../parts/VirtualTable";
 import { useHighlighted } from "../state/highlighted";
 import { count, inUnit, percent, time as timeText, timeUnit } from "../data/units";
 import type { Params } from "../data/source";
+import { memberLabel } from "../data/rows";
 
 const FEW = 12; // units up to which the bars are above the table instead of beside it
 const NAMED = 4; // maximum of outliers named in a cell
@@ -28,6 +29,8 @@ interface Shown {
   unit: number; // index of the selected unit; -1: none
   time: Time;
   before: SpreadBefore | undefined;
+  /** The role of all units, which is not repeated in narrow columns; "": they have several. */
+  role: string;
 }
 
 function outlierText({ spread, facts, time }: Shown, s: Stats, all = false): string {
@@ -44,6 +47,7 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
   const size = timeUnit(stats.reduce((longest, s) => Math.max(longest, s.max), 0));
   const at = (row: number): Stats => stats[row]!;
   const label = (one: number): string => spread.label(facts, one);
+  const short = (one: number): string => memberLabel(label(one), shown.role);
   const ofUnit = unit < 0 ? [] : stats.map((s) => spread.values(s.region, time)[unit]!);
   const keys: Record<string, (row: number) => number | string> = {
     name: (row) => nameOf(regions, at(row).region),
@@ -92,9 +96,9 @@ function columnsOf(shown: Shown): { columns: Column[]; keys: Record<string, (row
     ...beside,
     number("std", "Std", (row) => at(row).std, "Standard deviation"),
     number("min", "Min", (row) => at(row).min, `Shortest ${TIMES[time]} of one`),
-    { id: "minat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).minUnit) },
+    { id: "minat", title: "on", width: "128px", left: true, fixed: true, full: (row) => label(at(row).minUnit), cell: (row) => short(at(row).minUnit) },
     number("max", "Max", (row) => at(row).max, `Longest ${TIMES[time]} of one`),
-    { id: "maxat", title: "on", width: "82px", left: true, fixed: true, cell: (row) => label(at(row).maxUnit) },
+    { id: "maxat", title: "on", width: "128px", left: true, fixed: true, full: (row) => label(at(row).maxUnit), cell: (row) => short(at(row).maxUnit) },
     { ...number("imbalance", "Max − mean", (row) => at(row).imbalance, "Time that an even distribution would save"), width: "132px" },
     { id: "percent", title: "Above mean", width: "110px", hint: "How far the longest is above the mean", cell: (row) => percent(at(row).percent / 100) },
     { id: "outliers", title: "Outliers", width: "minmax(120px, 1fr)", left: true, hint: "Far from all others: more than two of their standard deviations", cell: (row) => outlierText(shown, at(row)), full: (row) => outlierText(shown, at(row), true) },
@@ -159,6 +163,11 @@ function reportOf({ spread, facts, regions, stats, unit, time, before }: Shown):
   };
 }
 
+const ORDERS = [
+  { value: "number", title: "By number" },
+  { value: "time", title: "Longest first" },
+  { value: "begin", title: "By begin", hint: "The one that began first is the first" },
+];
 const ALL = "all"; // of the roles, in the selection
 const partOf = (part: string | undefined): [over: string, role: string | undefined] => {
   const at = part?.indexOf("/") ?? -1;
@@ -204,15 +213,18 @@ function Page({ spread, before, waiting, none, regions, over, roles }: PageProps
   const selection = useSelection();
   const [inclusive, setInclusive] = useState(false);
   const time: Time = inclusive ? "incl" : spread.self;
-  const [byTime, setByTime] = useState(false);
+  const [by, setBy] = useState("number");
   const unit = spread.unitOf(facts, selection.process, selection.location);
-  const shown = useMemo((): Shown => ({ spread, facts, regions, stats: spread.regions.map((one) => spread.stats(one, time)), unit, time, before }), [spread, facts, regions, time, unit, before]);
+  const role = roles.chosen === ALL ? "" : roles.chosen;
+  const shown = useMemo((): Shown => ({ spread, facts, regions, stats: spread.regions.map((one) => spread.stats(one, time)), unit, time, before, role }), [spread, facts, regions, time, unit, before, role]);
   const one = selection.region === undefined ? undefined : shown.stats.find((s) => s.region === selection.region);
   const order = useMemo(() => {
     const units = spread.units.map((_, i) => i);
     const long = one ? spread.values(one.region, time) : units.map((i) => spread.parts(i).reduce((sum, part) => sum + part.value, 0));
-    return byTime ? units.sort((a, b) => long[b]! - long[a]! || a - b) : units;
-  }, [spread, byTime, one, time]);
+    const those = spread.ofThreads ? facts.locations : facts.processes;
+    const begin = (i: number): number => those[spread.units[i]!]!.begin;
+    return by === "number" ? units : units.sort((a, b) => (by === "time" ? long[b]! - long[a]! : begin(a) - begin(b)) || a - b);
+  }, [spread, by, one, time, facts]);
   const highlighted = useHighlighted();
   const was = useMemo(() => before?.values(one?.region, time, spread.units), [before, one, time, spread]);
   useReport(() => ({ ...(reportOf(shown) as object), ready: !waiting, barsBefore: was && Array.from(was), ranged, role: roles.chosen, roles: roles.options.map(({ title }) => title), note: roles.note ?? null, order: order.map((i) => spread.label(facts, i)), one: one ? nameOf(regions, one.region) : null }));
@@ -229,7 +241,7 @@ function Page({ spread, before, waiting, none, regions, over, roles }: PageProps
         {oversOf(facts).length > 1 && <Choice label="Over" value={over} options={oversOf(facts)} onChange={(value) => store.select({ part: value })} />}
         {roles.options.length > 1 && <Menu label="Role" value={roles.chosen} options={roles.options} onChange={(value) => store.select({ part: `${over}/${value}` })} />}
         <Choice label="Time" value={time} options={[{ value: spread.self, title: spread.self === "running" ? "Running" : "Self (exclusive)" }, { value: "incl", title: "Total (inclusive)" }]} onChange={(value) => setInclusive(value === "incl")} />
-        <Choice label="Order" value={byTime ? "time" : "number"} options={[{ value: "number", title: "By number" }, { value: "time", title: "Longest first" }]} onChange={(value) => setByTime(value === "time")} />
+        <Choice label="Order" value={by} options={ORDERS} onChange={setBy} />
         {one && (
           <button class="quiet" onClick={() => store.select({ region: undefined, path: undefined })}>
             All functions
@@ -239,7 +251,7 @@ function Page({ spread, before, waiting, none, regions, over, roles }: PageProps
       <Uncompared problem={none} />
       {roles.note && <p class="note">{roles.note}</p>}
       <div class={few ? "halves stacked" : "halves"}>
-        <BarChart high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} before={was} onUnit={choose} onRegion={(region) => store.select({ region })} />
+        <BarChart role={role} high={few ? HEAD + order.length * ROW + 6 : undefined} spread={spread} facts={facts} regions={regions} order={order} one={one} time={time} selected={unit} before={was} onUnit={choose} onRegion={(region) => store.select({ region })} />
         <Table shown={shown} highlighted={highlighted} />
       </div>
     </div>

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls of one thread over time, callers above callees.
+import { useMemo } from "preact/hooks";
 import { useFacts, useSelection, useStore } from "../state/hooks";
-import { Menu } from "../parts/Menu";
+import { Pick } from "../parts/Pick";
 import { locationLabel } from "../data/rows";
 import { Lines } from "../timeline/view";
 import { percent } from "../data/units";
 import { NO_TIME, TIME_KEYS } from "./timeline";
 import type { View } from "../parts/view";
-
-const LISTED = 2000; // maximum of threads in the menu; others can be selected in the timeline
 
 function Flame() {
   const store = useStore();
@@ -16,21 +15,18 @@ function Flame() {
   const { location } = useSelection();
   const busiest = facts.locations.reduce((best, l, i) => (l.running > facts.locations[best]!.running ? i : best), 0);
   const shown = location !== undefined && facts.locations[location] ? location : busiest;
-  const listed = facts.locations.map((_, i) => i).slice(0, LISTED);
-  if (!listed.includes(shown)) listed.push(shown);
+  const { names, roles } = useMemo(
+    () => ({
+      names: facts.locations.map((l, i) => `${locationLabel(facts, i)} (ran for ${percent(l.running / Math.max(facts.duration, 1e-9))} of the run)`),
+      roles: facts.locations.map(({ role, name }) => role ?? name),
+    }),
+    [facts],
+  );
   return (
     <div class="flame">
       {facts.locations.length > 1 && (
         <div class="above">
-          <Menu
-            label="Thread"
-            value={String(shown)}
-            options={listed.map((i) => ({
-              value: String(i),
-              title: `${locationLabel(facts, i)} (ran for ${percent(facts.locations[i]!.running / Math.max(facts.duration, 1e-9))} of the run)`,
-            }))}
-            onChange={(value) => store.select({ location: Number(value) })}
-          />
+          <Pick label="Thread" names={names} roles={roles} value={shown} choose={(index) => store.select({ location: index })} />
         </div>
       )}
       <Lines single={shown} />
