@@ -249,7 +249,7 @@ def bundle(bench):
     more = os.path.getsize(os.path.join(static, "more.js")) / 1000
     return [
         ("the viewer's script and style, minified, kB", f"{size:.0f}", "at most 250", size <= 250),
-        ("its second script, which some views load, kB", f"{more:.0f}", "at most 150", more <= 150),
+        ("its second script, which some views load, kB", f"{more:.0f}", "at most 175", more <= 175),
     ]
 
 

@@ -7,7 +7,7 @@ import { Compared } from "./parts/against";
 import { Chips } from "./page/chips";
 import { Findings } from "./parts/findings";
 import { useCutTexts } from "./page/cut";
-import type { Facts, Has } from "./data/facts";
+import { type Facts, type Has, hasSource } from "./data/facts";
 import { KnownFacts, Provide, useFirstFacts, useQuery, useRegions, useSelection } from "./state/hooks";
 import { Waiting } from "./parts/Empty";
 import { Search } from "./page/searchbox";
@@ -17,14 +17,14 @@ import { FileSource } from "./data/source";
 import { NOWHERE, Store } from "./state/store";
 import { callers } from "./views/callers";
 import { icicle } from "./views/icicle";
-import { source } from "./views/source";
+import { SourceView } from "./views/source";
 import { table } from "./views/table";
 import type { View } from "./parts/view";
 import "./style.css";
 import "./parts/parts.css";
 import "./cell.css";
 
-const lines: View = { ...source, title: "Lines" };
+const lines: View = { id: "source", title: "Lines", asMeasured: true, available: hasSource, component: SourceView };
 const always: readonly View[] = [icicle, table, callers, lines];
 
 /** A view, and the member of Facts.has for which it is shown. */

@@ -5,6 +5,7 @@ import type { ComponentType } from "preact";
 import { svgOf } from "./draw/svg";
 import { ShadesMaker } from "./state/shades";
 import { BalanceView } from "./views/balance";
+import { BottomUpView } from "./views/bottomup";
 import { CriticalView } from "./views/critical";
 import { GraphView } from "./views/graph";
 import { ImportsView } from "./views/imports";
@@ -15,6 +16,7 @@ import { Communication } from "./views/matrix";
 import { MemoryView } from "./views/memory";
 import { MetricsView } from "./views/metrics";
 import { OwnView } from "./views/own";
+import { SourceView } from "./views/source";
 import { StatesView } from "./views/states";
 import { SunburstView } from "./views/sunburst";
 import { TasksView } from "./views/tasks";
@@ -36,5 +38,7 @@ window.spartitoMore = {
   own: OwnView,
   graph: GraphView,
   sunburst: SunburstView,
+  bottomup: BottomUpView,
+  source: SourceView,
   shades: ShadesMaker,
 } satisfies Record<keyof typeof laterViews | "shades", ComponentType>;

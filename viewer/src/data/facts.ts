@@ -91,3 +91,8 @@ export const roleOf = (unit: { role?: string; name: string }): string => unit.ro
 export function recordBy(facts: Facts, options: string): string {
   return `${facts.title.startsWith("In[") ? "%%spartito" : "spartito run"} ${options}`;
 }
+
+/** true, or why there is neither source nor lines. */
+export function hasSource(facts: Facts): true | string {
+  return facts.has.lines || facts.has.source || `This page was made without source, and no lines were recorded. ${recordBy(facts, "--lines FUNCTION")} records them.`;
+}

@@ -16,7 +16,6 @@ import { useHighlighted } from "../state/highlighted";
 import { NONE } from "../calltree/paths";
 import type { Tree } from "../calltree/tree";
 import { type Unit, count, inUnit, percent, signed } from "../data/units";
-import type { View } from "../parts/view";
 
 const KEYS: Record<string, BottomUpKey> = { name: "name", excl: "excl", share: "excl", incl: "incl", calls: "visits", before: "baseExcl", change: "change" };
 
@@ -97,7 +96,7 @@ function useModel(tree: Tree | undefined, regions: Regions | undefined): BottomU
   return model;
 }
 
-function BottomUpView() {
+export function BottomUpView() {
   const store = useStore();
   const { region } = useSelection();
   const tree = useTree(true);
@@ -166,16 +165,3 @@ function reported(model: BottomUp, regions: Regions, node: number) {
   const { region, depth, excl, incl, visits, hidden, baseExcl } = model.row(node);
   return { name: nameOf(regions, region, hidden), depth, excl, incl, visits, before: baseExcl };
 }
-
-export const bottomup: View = {
-  id: "bottomup",
-  title: "Bottom-up",
-  available: () => true,
-  filtered: "toolbar",
-  component: BottomUpView,
-  keys: [
-    ["→", "opens the callers of a row"],
-    ["←", "closes them, or goes to the row they belong to"],
-    ["*", "opens the path with the most time"],
-  ],
-};

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The views in the order of their tabs, in groups by the question that they answer.
-import { bottomup } from "./bottomup";
 import { callers } from "./callers";
 import { flame } from "./flame";
 import { icicle } from "./icicle";
 import { laterViews } from "./later";
-import { source } from "./source";
 import { summary } from "./summary";
 import { table } from "./table";
 import { timeline } from "./timeline";
 import type { Group } from "../page/tabs";
 import type { View } from "../parts/view";
 
-const { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph, sunburst } = laterViews;
+const { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph, sunburst, bottomup, source } = laterViews;
 
 export const groups: readonly Group[] = [
   { title: "Summary", views: [summary] },

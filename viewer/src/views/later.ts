@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The descriptions of the views of more.tsx, which are needed before that script is loaded.
-import { recordBy } from "../data/facts";
+import { hasSource, recordBy } from "../data/facts";
 import { later } from "../parts/later";
 import { TREE_KEYS } from "../charts/treechart";
 import { TIME_KEYS } from "./timeline";
@@ -136,6 +136,27 @@ const sunburst: View = {
   keys: TREE_KEYS,
 };
 
+const bottomup: View = {
+  id: "bottomup",
+  title: "Bottom-up",
+  filtered: "toolbar",
+  available: () => true,
+  component: later("bottomup"),
+  keys: [
+    ["→", "opens the callers of a row"],
+    ["←", "closes them, or goes to the row they belong to"],
+    ["*", "opens the path with the most time"],
+  ],
+};
+
+const source: View = {
+  id: "source",
+  asMeasured: true,
+  title: "Source",
+  available: hasSource,
+  component: later("source"),
+};
+
 const graph: View = {
   id: "graph",
   title: "Call graph",
@@ -151,4 +172,4 @@ const graph: View = {
   ],
 };
 
-export const laterViews = { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph, sunburst };
+export const laterViews = { balance, metrics, states, memory, locks, matrix, waits, critical, tasks, io, imports, own, graph, sunburst, bottomup, source };

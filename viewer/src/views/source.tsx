@@ -19,7 +19,6 @@ import { type Column, ROW, VirtualTable } from "../parts/VirtualTable";
 import { WholeRun } from "../parts/WholeRun";
 import { range } from "../state/store";
 import { type Unit, count, inUnit, percent, time, timeUnit } from "../data/units";
-import type { View } from "../parts/view";
 
 const NONE: LineFunction[] = [];
 interface Recorded {
@@ -222,7 +221,7 @@ function Functions({ functions, place, regions }: { functions: readonly LineFunc
   );
 }
 
-function Source() {
+export function SourceView() {
   const store = useStore();
   const facts = useFacts();
   const selection = useSelection();
@@ -285,14 +284,3 @@ function Source() {
 function reported(lines: readonly HeatLine[]) {
   return lines.filter((l) => l.of >= 0).map(({ line, hits, excl, callees, share, before }) => ({ line, hits, excl, callees, share, before }));
 }
-
-export const source: View = {
-  id: "source",
-  asMeasured: true,
-  title: "Source",
-  available: (facts) =>
-    facts.has.lines ||
-    facts.has.source ||
-    `This page was made without source, and no lines were recorded. ${recordBy(facts, "--lines FUNCTION")} records them.`,
-  component: Source,
-};
