@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the level-of-detail index of a large trace at the end of a run or of finalize, and merges its call paths, so that the viewer
-opens the trace without delay."""
+"""Makes the level-of-detail index of a large trace at the end of a run or of finalize, and merges its call paths, so that the
+viewer opens the trace without delay."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def _merge(directory: str, quiet: bool) -> None:
 
 
 def make_in_child(model: Model, directory: str, quiet: bool = False) -> None:
-    """Makes the index in a child process, which also merges an experiment with millions of call paths. The work takes memory (about 8 bytes for each event) and reads files that another process
-    may truncate, which would end the process with SIGBUS; the launcher must still exit with the status of the program. The child
-    ends when the launcher ends, or by Ctrl-C."""
+    """Makes the index in a child process, which also merges an experiment with millions of call paths. The work takes memory (about
+    8 bytes for each event) and reads files that another process may truncate, which would end the process with SIGBUS; the launcher
+    must still exit with the status of the program. The child ends when the launcher ends, or by Ctrl-C."""
     before, launcher = signal.getsignal(signal.SIGINT), os.getpid()
     # until both processes have set their handlers
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
