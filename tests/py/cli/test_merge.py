@@ -210,7 +210,8 @@ def test_a_million_call_paths(tmp_path):
 
     def answers():
         model = Model(str(tmp_path / "x"))
-        return [model.view("flat"), model.view("tree", limit=100), model.view("flat", location=0), model.flat(), model.info()["problems"]]
+        views = [model.view("flat"), model.view("tree", limit=100), model.view("flat", location=0)]
+        return [*views, model.flat(), model.info()["problems"]]
 
     (tmp_path / "p.py").write_text(MILLION, encoding="utf-8")
     run(tmp_path, "run", "-q", "-o", "x", "p.py")
