@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# distributions.sh [prepare|short|full] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
+# distributions.sh [prepare|build|short|full] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
 # debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
 # executable that is not position-independent. debian12-arm64 is of another processor, which qemu-user emulates: a compiler of this
 # processor builds everything there with warnings as errors, and the C tests run; full also runs tests/py/record. What reads or stops other
 # processes cannot work under qemu-user (no ptrace, process_vm_readv, perf events): the C tests of the suite `processes`, and samples.
+# tools/arm64_system.sh runs these under a real kernel.
 #   prepare  makes the chroots only
+#   build    also builds Spartito and the C tests of another processor in them, and runs no tests
 #   short    what .ci/run has time for (about 6 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
 #   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given. Those of MPI,
 #            too, with the Open MPI and the MPICH of debian13 and sid, which are newer than those of Debian 12.
@@ -20,7 +22,7 @@ more=gcc,g++,libc6-dev,pkg-config,ccache,libdw-dev,libotf2-trace-dev,libzstd-dev
 mpis="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 
 what=short
-case ${1:-} in prepare | short | full) what=$1 && shift ;; esac
+case ${1:-} in prepare | build | short | full) what=$1 && shift ;; esac
 names=$*
 if [ -z "$names" ]; then
 	names="sid debian13"
@@ -207,10 +209,10 @@ run() {
 	[ "$what" != full ] || [ "$arch" != "$here" ] || groups="test notebook"
 	echo "== $1: $(chroot "$dir" "$python" -V)"
 	if [ "$arch" != "$here" ]; then inside "$(c_tests "$python")" || failed="$failed $1"; fi
-	if [ "$arch" = "$here" ] || [ "$what" = full ]; then
-		inside "tools/venv.sh $python /var/tmp/$python $groups &&
-			/var/tmp/$python/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $(tests "$1")" || failed="$failed $1"
-	fi
+	local commands="tools/venv.sh $python /var/tmp/$python $groups"
+	[ "$what" = build ] || commands="$commands &&
+		/var/tmp/$python/bin/python -m pytest -q -n ${SPARTITO_WORKERS:-$(nproc)} -p no:cacheprovider $(tests "$1")"
+	if [ "$arch" = "$here" ] || [ "$what" != short ]; then inside "$commands" || failed="$failed $1"; fi
 }
 
 # Runs commands in the tree, in an environment of their own: what the caller's says is not for it. qemu-user writes core dumps itself.
@@ -224,8 +226,12 @@ c_tests() {
 	local venv=/var/tmp/meson build=/var/tmp/c
 	echo "{ [ -x $venv/bin/meson ] || { $1 -m venv $venv && $venv/bin/pip install -q meson ninja; }; } &&
 		export PATH=$venv/bin:\$PATH &&
-		{ [ -e $build/build.ninja ] || meson setup $build -Dwerror=true -Dbuildtype=debugoptimized -Dviewer=disabled; } && ninja -C $build &&
-		meson test -C $build --suite c --no-suite processes $([ "$what" = full ] || echo --no-suite long) --print-errorlogs -t 10 &&
+		{ [ -e $build/build.ninja ] || meson setup $build -Dwerror=true -Dbuildtype=debugoptimized -Dviewer=disabled; } && ninja -C $build &&"
+	if [ "$what" = build ]; then
+		echo "ninja -C $build meson-test-prereq"
+		return
+	fi
+	echo "meson test -C $build --suite c --no-suite processes $([ "$what" = full ] || echo --no-suite long) --print-errorlogs -t 10 &&
 		echo 'not run under qemu-user, which cannot read or stop other processes: the C tests of the suite processes' &&
 		{ [ $what = full ] || echo 'left to full: the C tests of the suite long'; }"
 }

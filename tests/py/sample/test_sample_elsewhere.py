@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from spartito._analyse import Model
 from spartito._sample import check
+from test_sample_native import NATIVE
 from test_sample_run import RING, WORK, gone, of, rows
 
 from mpi import mpi  # noqa: F401 - a fixture
@@ -58,7 +59,7 @@ def run(tmp_path, program, command, *options, status=0, **kwargs):
 def test_each_host_has_a_sampler(tmp_path):
     program = f"{sys.executable} program.py && exec env -u SPARTITO_EXPERIMENT sh -c '{LAST}'"
     line = f"for i in 1 2; do {' '.join(HOST)} sh -c \"hostname node$i; {program}\" & done; wait"
-    done = run(tmp_path, PROGRAM, ["sh", "-c", line], "--sample-native")
+    done = run(tmp_path, PROGRAM, ["sh", "-c", line], *["--sample-native"] * NATIVE)
     assert (done.stdout, done.stderr) == ("done\n" * 2, "")
     m = Model(str(tmp_path / "run"))
     processes = m.info()["processes"]

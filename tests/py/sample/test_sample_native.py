@@ -14,6 +14,10 @@ import pytest
 from programs import WITHOUT_GIL
 from spartito import _sample
 
+NATIVE = os.uname().machine == "x86_64"  # the processor on which compiled frames are found
+NO_NATIVE = "compiled functions are seen on x86-64"
+pytestmark = pytest.mark.skipif(not NATIVE, reason=NO_NATIVE)
+
 LIBRARY = r"""
 #include <pthread.h>
 #include <stddef.h>

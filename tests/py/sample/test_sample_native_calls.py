@@ -10,9 +10,12 @@ import sys
 
 import pytest
 from spartito import _sample
-from test_sample_native import opened, running
+from test_sample_native import NATIVE, NO_NATIVE, opened, running
 
-pytestmark = pytest.mark.skipif(_sample.check() is not None, reason=f"other processes cannot be sampled here: {_sample.check()}")
+pytestmark = [
+    pytest.mark.skipif(_sample.check() is not None, reason=f"other processes cannot be sampled here: {_sample.check()}"),
+    pytest.mark.skipif(not NATIVE, reason=NO_NATIVE),
+]
 
 # Moves bytes with one system call after the other until it is asked to end. Each call must move all of its bytes, and the right
 # ones.

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from spartito._analyse import Model
 from spartito._sample import check
-from test_sample_native import follow, name, names, opened, running, samples_of
+from test_sample_native import NATIVE, NO_NATIVE, follow, name, names, opened, running, samples_of
 from test_sample_run import WORK
 
 pytestmark = [
     pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}"),
-    pytest.mark.skipif(os.uname().machine != "x86_64", reason="compiled functions are seen on x86-64"),
+    pytest.mark.skipif(not NATIVE, reason=NO_NATIVE),
 ]
 
 # a function made of machine code that calls back or spins: with a frame pointer in rbp, or with one word on the stack

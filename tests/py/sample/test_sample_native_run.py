@@ -10,6 +10,7 @@ import pytest
 from spartito._analyse import Model
 from spartito._measure import metrics
 from spartito._sample import check
+from test_sample_native import NATIVE, NO_NATIVE
 from test_sample_run import WORK, late
 
 pytestmark = pytest.mark.skipif(check() is not None, reason=f"other processes cannot be sampled here: {check()}")
@@ -70,6 +71,7 @@ def cpu(row, which="excl"):
     return row["metrics"]["sampled_cpu"][which]
 
 
+@pytest.mark.skipif(not NATIVE, reason=NO_NATIVE)
 def test_shares_of_compiled_functions(tmp_path, library):
     run(tmp_path, library, PROGRAM, "--sample", "--sample-native", "--sample-rate", "200", "-q")
     model = Model(str(tmp_path / "run"))
