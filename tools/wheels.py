@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make wheels: a wheel for each Python that is found, in dist/, which needs no compiler where it is installed. Built by root on
-x86-64 it installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one.
-The libraries that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a
-new virtual environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions."""
+"""make wheels: a wheel for each Python that is found, in dist/, which needs no compiler where it is installed. Built by root it
+installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one. The libraries
+that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a new virtual
+environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions.
+
+tools/distributions.sh wheel debian12-arm64 runs this under qemu-user, with --sysroot DIRECTORY: a copy of what tools/old_glibc.sh made,
+and --no-sample: an emulated process cannot be sampled."""
 
 import argparse
 import glob
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -16,6 +20,7 @@ import tempfile
 import pythons
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TRIPLET = platform.machine() + "-linux-gnu"  # of Debian's directories of libraries
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # What a measured program has loaded already, or has not at all
@@ -42,9 +47,9 @@ def run(*command, **keywords):
 class Old:
     """The sysroot with the older C library; directory is None without it."""
 
-    def __init__(self):
-        self.directory = None
-        if os.getuid() == 0:
+    def __init__(self, directory):
+        self.directory = directory
+        if not directory and os.getuid() == 0:
             p = subprocess.run([os.path.join(ROOT, "tools", "old_glibc.sh")], stdout=subprocess.PIPE, text=True)
             if p.returncode not in (0, 77):
                 sys.exit("the sysroot with the older C library could not be made")
@@ -56,9 +61,9 @@ class Old:
         """What pip and auditwheel need to build with it and to find its libraries."""
         if not self.directory:
             return ENVIRONMENT
-        libraries = os.path.join(self.directory, "usr/lib/x86_64-linux-gnu")
+        libraries = os.path.join(self.directory, "usr/lib", TRIPLET)
         return {**ENVIRONMENT, "CC": os.path.join(self.directory, "cc"), "PKG_CONFIG_LIBDIR": os.path.join(libraries, "pkgconfig"),
-                "AUDITWHEEL_LD_LIBRARY_PATH": libraries + ":" + os.path.join(self.directory, "lib/x86_64-linux-gnu")}  # fmt: skip
+                "AUDITWHEEL_LD_LIBRARY_PATH": libraries + ":" + os.path.join(self.directory, "lib", TRIPLET)}  # fmt: skip
 
     def licence(self, name):
         """The package of a library, a file name, and the path of its licence."""
@@ -113,7 +118,7 @@ def build(python, old, work):
     return os.path.join(dist, os.path.basename(wheel_repaired))
 
 
-def check(python, wheel, work):
+def check(python, wheel, work, sample):
     """Installs the wheel into a new environment and uses it, without a compiler or any other program on PATH."""
     names = run(sys.executable, "-m", "zipfile", "-l", wheel)
     missing = [name for name in EXPECTED if name not in names]
@@ -131,7 +136,8 @@ def check(python, wheel, work):
         return run(mine, "-m", "spartito", *words, cwd=work, env={"HOME": work, "PATH": ""})
 
     spartito("run", "-q", "--trace", "--waits", "--io", "--memory-profile", "--lines=leaf", "-o", "e", "--", mine, program)
-    spartito("run", "-q", "--sample", "--sample-native", "-o", "samples", "--", mine, program)
+    if sample:
+        spartito("run", "-q", "--sample", "--sample-native", "-o", "samples", "--", mine, program)
     if "2,000" not in spartito("report", "flat", "e"):
         sys.exit(f"{wheel}: the calls of a program are not those that it made")
     formats = spartito("doctor", "--formats").split()
@@ -147,15 +153,18 @@ def check(python, wheel, work):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    only = [v for v in parser.parse_args().only.split(",") if v]
+    parser.add_argument("--sysroot")
+    parser.add_argument("--no-sample", action="store_true")
+    options = parser.parse_args()
+    only = [v for v in options.only.split(",") if v]
     if not shutil.which("dpkg"):
         sys.exit("make wheels needs Debian or Ubuntu: the licences of the libraries in a wheel come from their packages")
-    old = Old()
+    old = Old(options.sysroot)
     for version, python in pythons.find().items():
         if not only or version in only:
             with tempfile.TemporaryDirectory() as work:
                 wheel = build(python, old, work)
-                formats = check(python, wheel, work)
+                formats = check(python, wheel, work, not options.no_sample)
             print(f"{os.path.relpath(wheel, ROOT)}: {os.path.getsize(wheel) / 1e6:.1f} MB, tried: {', '.join(formats)}", flush=True)
 
 
