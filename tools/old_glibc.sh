@@ -4,7 +4,7 @@
 # and SLES 15 (tools/wheels.py). Beside it is PACKAGES, a list with the package of each file. They are in a sysroot of Debian 11 with
 # glibc 2.31 and the libraries that Spartito uses. What the compiler makes needs glibc 2.28. It is made once, from packages of Debian and
 # from the source of OTF2, in SPARTITO_CACHE (default: ~/.cache/spartito); a copy of the directory works elsewhere. It is for this
-# processor by default; for the other one it has a cross compiler.
+# processor by default; for the other one it has a cross compiler, and the kernel must run programs of it by qemu-user.
 # Needs root and apt. If no mirror has Debian 11 or none answers, and on other processors than these, the status is 77.
 set -eu
 . "$(dirname "$0")/debian_source.sh"
@@ -58,7 +58,13 @@ EOF
 chmod +x "$prefix/cc.new"
 
 cd "$(unpack otf2)"
-if ! { ./configure -q --prefix="$prefix/usr" --libdir="$prefix/usr/lib/$triplet" ${cross:+--build=$(uname -m)-linux-gnu --host=$triplet} --with-platform=disabled --disable-static --enable-shared \
+# Its configure passes no --host to those of its parts. So it builds as if this were the other processor, and qemu-user runs what it
+# tries, with the C library of the cross compiler.
+if [ -n "$cross" ]; then
+	for file in $(find . -name config.guess); do printf '#!/bin/sh\necho %s\n' "$machine-unknown-linux-gnu" >"$file"; done
+	export QEMU_LD_PREFIX=/usr/$triplet AR="${cross}ar" NM="${cross}nm" RANLIB="${cross}ranlib" STRIP="${cross}strip"
+fi
+if ! { ./configure -q --prefix="$prefix/usr" --libdir="$prefix/usr/lib/$triplet" --with-platform=disabled --disable-static --enable-shared \
 	PYTHON=: CC="$prefix/cc.new" CXX="${cross}g++" && make -s -j"$(nproc)" && make -s install; } >>"$log" 2>&1; then
 	tail -n 40 "$log" >&2
 	exit 1
