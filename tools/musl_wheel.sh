@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# musl_wheel.sh [VERSION]: a wheel for musllinux in dist/, for the Python of tools/musl_python.sh with that version (3.13 by default,
-# the only one that was built). The libraries that Spartito uses are in it, with their licences, and so is the page of the viewer, but MPI is not. It is
-# tried in a new virtual environment.
+# musl_wheel.sh [VERSION]: a wheel for musllinux in dist/, for the Python of tools/musl_python.sh with that version (3.13 by default, the
+# only one that was tried). The libraries that Spartito uses are in it, with their licences, and so is the page of the viewer, but MPI is
+# not. It is tried in a new virtual environment.
 # As a user without root's rights, or on another processor than x86-64, it is not made: the status is 77.
 set -eu
 cd "$(dirname "$0")/.."
