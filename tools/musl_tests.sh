@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# musl_tests.sh [PYTEST_ARGUMENT...]: builds Spartito for a Python that uses musl (tools/musl_python.sh) in .venvs/musl, and runs tests there:
-# by default those of the measured process. PYTHON (default: python3) downloads the packages, because the other one has no ssl.
+# musl_tests.sh [PYTEST_ARGUMENT...]: builds Spartito for a Python that uses musl (tools/musl_python.sh) in .venvs/musl-VERSION, and runs
+# tests there: by default those of the measured process. SPARTITO_MUSL_PYTHON: its version (default: 3.13). PYTHON (default: python3)
+# downloads the packages, because the other one has no ssl.
 set -eu
 cd "$(dirname "$0")/.."
-python=$(tools/musl_python.sh)
+version=${SPARTITO_MUSL_PYTHON:-3.13}
+python=$(tools/musl_python.sh "$version")
 prefix=$(dirname "$(dirname "$python")")
-venv=$PWD/.venvs/musl
-version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+venv=$PWD/.venvs/musl-$version
 if [ ! -x "$venv/bin/python" ]; then
 	mkdir -p .venvs
 	"$python" -m venv "$venv"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# musl_wheel.sh: a wheel for musllinux in dist/, for the Python of tools/musl_python.sh. The libraries that Spartito uses are in it, with
-# their licences, and so is the page of the viewer, but MPI is not. It is tried in a new virtual environment.
+# musl_wheel.sh [VERSION]: a wheel for musllinux in dist/, for the Python of tools/musl_python.sh with that version (3.13 by default, the
+# only one that was tried). The libraries that Spartito uses are in it, with their licences, and so is the page of the viewer, but MPI is
+# not. It is tried in a new virtual environment.
 # As a user without root's rights, or on another processor than x86-64, it is not made: the status is 77.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,10 +10,11 @@ if [ "$(id -u)" != 0 ] || [ "$(uname -m)" != x86_64 ]; then
 	echo "$0: no wheel for musllinux: its Python is built by root on x86-64"
 	exit 77
 fi
+version=${1:-3.13}
 tools/viewer.sh
-tools/musl_tests.sh --version >/dev/null # makes the environment
-venv=$PWD/.venvs/musl
-python=$(tools/musl_python.sh)
+SPARTITO_MUSL_PYTHON=$version tools/musl_tests.sh --version >/dev/null # makes the environment
+venv=$PWD/.venvs/musl-$version
+python=$(tools/musl_python.sh "$version")
 prefix=$(dirname "$(dirname "$python")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,7 +33,7 @@ info=$(echo "$work"/inside/*/*.dist-info)
 mkdir -p dist "$info/licenses/libraries"
 cp "$prefix"/licences/* "$info/licenses/libraries"
 python -m wheel pack -d dist "$work"/inside/* >/dev/null
-wheel=$(ls -t dist/*musllinux*.whl | head -n 1)
+wheel=$(ls -t dist/*-cp"${version/./}"-*musllinux*.whl | head -n 1)
 
 "$python" -m venv "$work/venv"
 "$work/venv/bin/pip" install -q --no-index --find-links "$venv/packages" "$wheel"

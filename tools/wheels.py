@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""make wheels: a wheel for each Python that is found, in dist/, which needs no compiler where it is installed. Built by root on
-x86-64 it installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one.
-The libraries that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a
-new virtual environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions."""
+"""make wheels: a wheel for each Python that is found, in dist/, which needs no compiler where it is installed. Built by root it
+installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one. The libraries
+that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a new virtual
+environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions.
+
+tools/distributions.sh wheel debian12-arm64 runs this under qemu-user, with --sysroot DIRECTORY: a copy of what tools/old_glibc.sh made,
+and --no-sample: an emulated process cannot be sampled."""
 
 import argparse
 import glob
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -16,6 +20,7 @@ import tempfile
 import pythons
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TRIPLET = platform.machine() + "-linux-gnu"  # of Debian's directories of libraries
 BIN = os.path.dirname(sys.executable)
 ENVIRONMENT = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
 # What a measured program has loaded already, or has not at all
@@ -42,9 +47,9 @@ def run(*command, **keywords):
 class Old:
     """The sysroot with the older C library; directory is None without it."""
 
-    def __init__(self):
-        self.directory = None
-        if os.getuid() == 0:
+    def __init__(self, directory):
+        self.directory = directory
+        if not directory and os.getuid() == 0:
             p = subprocess.run([os.path.join(ROOT, "tools", "old_glibc.sh")], stdout=subprocess.PIPE, text=True)
             if p.returncode not in (0, 77):
                 sys.exit("the sysroot with the older C library could not be made")
@@ -52,13 +57,20 @@ class Old:
         if not self.directory:
             print("The wheels are for systems with this C library or a newer one", flush=True)
 
+    def places(self):
+        """The directories of its libraries."""
+        return [os.path.join(self.directory, name, TRIPLET) for name in ("usr/lib", "lib")]
+
     def environment(self):
-        """What pip and auditwheel need to build with it and to find its libraries."""
+        """What pip needs to build with it."""
         if not self.directory:
             return ENVIRONMENT
-        libraries = os.path.join(self.directory, "usr/lib/x86_64-linux-gnu")
-        return {**ENVIRONMENT, "CC": os.path.join(self.directory, "cc"), "PKG_CONFIG_LIBDIR": os.path.join(libraries, "pkgconfig"),
-                "AUDITWHEEL_LD_LIBRARY_PATH": libraries + ":" + os.path.join(self.directory, "lib/x86_64-linux-gnu")}  # fmt: skip
+        described = os.path.join(self.places()[0], "pkgconfig")
+        return {**ENVIRONMENT, "CC": os.path.join(self.directory, "cc"), "PKG_CONFIG_LIBDIR": described}
+
+    def search(self):
+        """The options with which auditwheel finds its libraries, and not those of this system."""
+        return ["--ldpaths", ":".join(self.places())] if self.directory else []
 
     def licence(self, name):
         """The package of a library, a file name, and the path of its licence."""
@@ -95,7 +107,7 @@ def build(python, old, work):
     run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", raw, ROOT, env=old.environment())
     (wheel,) = glob.glob(raw + "/*.whl")
     exclude = [word for name in EXCLUDED for word in ("--exclude", name)]
-    run(os.path.join(BIN, "auditwheel"), "repair", *exclude, "-w", repaired, wheel, env=old.environment())
+    run(os.path.join(BIN, "auditwheel"), "repair", *old.search(), *exclude, "-w", repaired, wheel, env=old.environment())
     (wheel_repaired,) = glob.glob(repaired + "/*.whl")
     run(sys.executable, "-m", "wheel", "unpack", "-d", before, wheel)
     run(sys.executable, "-m", "wheel", "unpack", "-d", inside, wheel_repaired)
@@ -113,16 +125,16 @@ def build(python, old, work):
     return os.path.join(dist, os.path.basename(wheel_repaired))
 
 
-def check(python, wheel, work):
+def check(python, wheel, work, sample):
     """Installs the wheel into a new environment and uses it, without a compiler or any other program on PATH."""
     names = run(sys.executable, "-m", "zipfile", "-l", wheel)
     missing = [name for name in EXPECTED if name not in names]
     if missing:
         sys.exit(f"{wheel}: lacks {', '.join(missing)}; tools/system.sh build test installs what the build needs")
     venv = os.path.join(work, "venv")
-    run(python, "-m", "venv", venv)
+    run(python, "-m", "venv", "--without-pip", venv)
     mine = os.path.join(venv, "bin", "python")
-    run(mine, "-m", "pip", "install", "-q", "--only-binary", ":all:", wheel)
+    run(sys.executable, "-m", "pip", "--python", mine, "install", "-q", "--only-binary", ":all:", wheel)
     program = os.path.join(work, "program.py")
     with open(program, "w", encoding="utf-8") as f:
         f.write(PROGRAM)
@@ -131,7 +143,8 @@ def check(python, wheel, work):
         return run(mine, "-m", "spartito", *words, cwd=work, env={"HOME": work, "PATH": ""})
 
     spartito("run", "-q", "--trace", "--waits", "--io", "--memory-profile", "--lines=leaf", "-o", "e", "--", mine, program)
-    spartito("run", "-q", "--sample", "--sample-native", "-o", "samples", "--", mine, program)
+    if sample:
+        spartito("run", "-q", "--sample", "--sample-native", "-o", "samples", "--", mine, program)
     if "2,000" not in spartito("report", "flat", "e"):
         sys.exit(f"{wheel}: the calls of a program are not those that it made")
     formats = spartito("doctor", "--formats").split()
@@ -147,15 +160,18 @@ def check(python, wheel, work):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    only = [v for v in parser.parse_args().only.split(",") if v]
+    parser.add_argument("--sysroot")
+    parser.add_argument("--no-sample", action="store_true")
+    options = parser.parse_args()
+    only = [v for v in options.only.split(",") if v]
     if not shutil.which("dpkg"):
         sys.exit("make wheels needs Debian or Ubuntu: the licences of the libraries in a wheel come from their packages")
-    old = Old()
+    old = Old(options.sysroot)
     for version, python in pythons.find().items():
         if not only or version in only:
             with tempfile.TemporaryDirectory() as work:
                 wheel = build(python, old, work)
-                formats = check(python, wheel, work)
+                formats = check(python, wheel, work, not options.no_sample)
             print(f"{os.path.relpath(wheel, ROOT)}: {os.path.getsize(wheel) / 1e6:.1f} MB, tried: {', '.join(formats)}", flush=True)
 
 

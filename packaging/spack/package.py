@@ -6,10 +6,12 @@ from spack.package import *
 
 
 class PySpartito(PythonPackage):
-    """Measures Python programs: call-path profiles, event traces, samples, memory, waits, file I/O and MPI.
+    """Measures Python programs: call-path profiles, event traces, samples, memory, waits, file I/O
+    and MPI.
 
-    Spartito begins in each interpreter through spartito.pth, which Python reads only in its own site directory: use it in an
-    environment with a view, as `spack load` extends only PYTHONPATH."""
+    Spartito begins in each interpreter through spartito.pth, which Python reads only in its own
+    site directory: use it in an environment with a view, as `spack load` extends only PYTHONPATH.
+    """
 
     homepage = "https://pypi.org/project/spartito/"
     pypi = "spartito/spartito-0.1.0.tar.gz"
