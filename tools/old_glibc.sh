@@ -39,7 +39,8 @@ for file in "$work"/packages/*.deb; do
 done
 # links and files that name places from the root of a system
 find "$root" -type l -lname '/*' -printf '%p %l\n' | while read -r link to; do ln -sfr "$root$to" "$link"; done
-sed -i 's|^prefix=/usr|prefix=${pcfiledir}/../../..|' "$root"/usr/lib/*/pkgconfig/*.pc
+# without it for libdir, meson would link the libraries of this system
+sed -i -e 's|^prefix=/usr|prefix=${pcfiledir}/../../..|' -e 's|^libdir=/usr|libdir=${prefix}|' "$root"/usr/lib/*/pkgconfig/*.pc
 rm -rf "$prefix"
 mv "$root" "$prefix"
 # glibc 2.29 has new versions of these functions, whose only difference is that they do not call the program's matherr()
