@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make wheels: a wheel for each Python that is found, in dist/, which needs no compiler where it is installed. Built by root it
-installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one. The libraries
-that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a new virtual
-environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions.
+installs on systems with glibc 2.28 or newer (tools/old_glibc.sh), otherwise on those with this C library or a newer one. The
+libraries that Spartito uses are in it, with their licences, but MPI is not: a program brings its own. Each wheel is tried in a new
+virtual environment. Needs Debian or Ubuntu, whose packages have the licences; --only 3.9,3.13 chooses versions.
 
-tools/distributions.sh wheel debian12-arm64 runs this under qemu-user, with --sysroot DIRECTORY: a copy of what tools/old_glibc.sh made,
-and --no-sample: an emulated process cannot be sampled."""
+tools/distributions.sh wheel debian12-arm64 runs this under qemu-user, with --sysroot DIRECTORY: a copy of what tools/old_glibc.sh
+made, and --no-sample: an emulated process cannot be sampled."""
 
 import argparse
 import glob
