@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { chosenRows, depthOf, nameOfKind, waiters, type WaitMetric, type WaitRow, type Waits } from "../src/data/waits";
 import type { CriticalRegion } from "../src/data/contract";
 import { type Piece, lanesOf, pieceAt, sharesOf } from "../src/draw/criticalplace";
+import { OffCpuTimes } from "../src/data/offcpu";
 
 const metric = (shown: string, kinds: number[], parent: number | null): WaitMetric => ({ name: shown, shown, what: "", kinds, parent, count: 0, time: 0 });
 const row = (kind: number, process: number, on: number | null, time: number): WaitRow => ({
@@ -74,5 +75,25 @@ describe("the shares of functions", () => {
   it("fill the bar if there are no small ones, and are none of an empty path", () => {
     expect(sharesOf({ length: 4, regions: [region("a", 4)] }, 0.01)).toHaveLength(1);
     expect(sharesOf({ length: 0, regions: [region("a", 0)] }, 0.01)).toEqual([{ region: undefined, begin: 0, end: 1 }]);
+  });
+});
+
+const place = (name: string, kind: string, waiting: number) => ({ name, kind, waiting, file: "", line: 0 });
+
+describe("off-CPU time", () => {
+  const times = new OffCpuTimes({ rows: [place("m:f", "queue", 4), place("m:g", "sleep", 3), place("m:h", "queue", 1)], waited: 8, busy: 16, least: 0 });
+
+  it("has sums by kind, the longest first", () => {
+    expect(times.kinds).toEqual([
+      { kind: "queue", waiting: 5 },
+      { kind: "sleep", waiting: 3 },
+    ]);
+    expect(times.kinds.map((kind) => times.share(kind))).toEqual([5 / 8, 3 / 8]);
+    expect(times.ofKind("lock")).toBe(0);
+  });
+
+  it("of another run is found by the names here", () => {
+    const before = times.byName((name) => (name === "m:f" ? "m:renamed" : name));
+    expect([before(place("m:renamed", "queue", 9)), before(place("m:renamed", "sleep", 9)), before(place("m:g", "sleep", 9))]).toEqual([4, 0, 3]);
   });
 });

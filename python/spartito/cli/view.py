@@ -111,8 +111,8 @@ class Opening:
 
 
 def _merge_large(directories: list[str]) -> None:
-    """Merges experiments with millions of call paths, once: a merged file opens ten times faster, and only what is looked at takes
-    memory. An experiment that cannot be merged, for instance a read-only one, is read as it is."""
+    """Merges experiments with millions of call paths, once: a merged file opens ten times faster, and only the parts that a
+    question needs are in memory. An experiment that cannot be merged, for instance a read-only one, is read as it is."""
     for directory in directories:
         with contextlib.suppress(Error, OSError):
             conversion.merge_large(directory)

@@ -48,8 +48,8 @@ int sp_merge(const char *dir, const struct sp_merge_options *o, const struct sp_
 int sp_merge_here(const char *dir, const struct sp_merge_options *o, int processes, struct sp_merge_result *r,
                   struct sp_err *e);
 
-/* Whether the raw files have so many call paths, of all threads together, that opening them takes seconds, and a merged
- * file pays even if there is only one of them. */
+/* Whether the raw files have at least SP_MERGE_PATHS call paths, of all threads together: opening them takes seconds,
+ * and a merged file pays even if there is only one raw file. */
 #define SP_MERGE_PATHS (UINT64_C(1) << 20)
 bool sp_merge_pays(const char *dir);
 

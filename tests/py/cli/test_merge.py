@@ -191,7 +191,7 @@ def test_info_counts_every_file(made, tmp_path):
     assert f" in {len(files)} files; raw files " in run(tmp_path, "info", "x").stdout
 
 
-# each path of the binary tree is a call path of its own: 2**20 - 1 in all
+# each path of the binary tree is a separate call path: 2**20 - 1 in all
 MILLION = """
 def a(depth):
     if depth:
