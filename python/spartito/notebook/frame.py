@@ -39,7 +39,7 @@ STYLE = (
     '[data-jp-theme-light="true"] .spartito-frame iframe,.vscode-light .spartito-frame iframe{color-scheme:light}</style>'
 )
 # zlib levels: for data, which needs half the time of the default level and few percent more bytes; for script and style, which are
-# compressed once
+# compressed once, and for the data of very many threads or processes, whose names take most of the frame
 EFFORT, BEST_EFFORT = 3, 9
 FULL_DETAIL = 64  # threads or processes above which a frame has only their names
 PART = 0.6  # fraction of the remaining bytes that each of memory, waits and lines may use if recorded
@@ -173,7 +173,8 @@ def document(experiment: Experiment, table: str, limit: int = LIMIT) -> tuple[st
     keep. Refused: the result does not fit, or this Spartito was built without the viewer."""
     facts = experiment.facts()
     begin, end, constant = _around(any(facts["has"][what] for what in page.CELL_MORE))
-    packing = Packing(experiment, limit, EFFORT)
+    crowded = max(len(facts["locations"]), len(facts["processes"])) > FULL_DETAIL
+    packing = Packing(experiment, limit, BEST_EFFORT if crowded else EFFORT)
     title = html.escape(name(facts["title"]).encode("utf-8", "replace").decode())
     head = (
         f'<div class="spartito-frame {" ".join(HIDDEN)}">{STYLE}<iframe title="Spartito: {title}" sandbox="allow-scripts" '

@@ -198,9 +198,9 @@ import time
 def steps(): return [bytearray(200_000) for _ in range(20)]
 def blow(): return len(bytearray(64 << 20))
 kept = steps()
-time.sleep(1)
+time.sleep(3)  # a busy machine may interrupt blow() for a while
 blow()
-time.sleep(1)
+time.sleep(3)
 """
 EMPTY = """
 def empty(): pass

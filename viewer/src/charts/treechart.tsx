@@ -63,7 +63,7 @@ function colouring(tree: Tree, own: (region: number) => Colour, dark: boolean, p
 }
 
 /** undefined with a message until the tree is loaded. metric: weight of the tree, instead of the selected metric. isInverted: callers are
- * below. */
+ * below; never in a notebook's frame. */
 export function useChart(paint: Paint, metric?: Metric, isInverted = false): { chart: Chart | undefined; problem: string | undefined } {
   const store = useStore();
   const selection = useSelection();
@@ -82,21 +82,21 @@ export function useChart(paint: Paint, metric?: Metric, isInverted = false): { c
   };
   const own = useRegionColours(regions);
   const colour = useMemo(() => (tree && regions ? colouring(tree, own, dark, paint) : undefined), [tree, regions, own, dark, paint]);
-  const centre = useMemo(() => tree?.find(isInverted ? selection.inverse : selection.centre) ?? ROOT, [tree, isInverted, selection.inverse, selection.centre]);
-  const selected = useMemo(() => (isInverted ? tree?.find(selection.inverse, true) : tree?.find(selection.path, true)) ?? ROOT, [tree, isInverted, selection.inverse, selection.path]);
+  const centre = useMemo(() => tree?.find(PAGE && isInverted ? selection.inverse : selection.centre) ?? ROOT, [tree, isInverted, selection.inverse, selection.centre]);
+  const selected = useMemo(() => (PAGE && isInverted ? tree?.find(selection.inverse, true) : tree?.find(selection.path, true)) ?? ROOT, [tree, isInverted, selection.inverse, selection.path]);
   if (!tree || !regions || !colour) return { chart: undefined, problem: answer.problem ?? regionsAnswer.problem };
   const at = focus !== undefined && focus < tree.count ? focus : selected !== ROOT ? selected : centre;
   const select = (row: number): void => {
     const path = tree.pathOf(row);
     setFocus(row);
-    if (isInverted) store.select({ region: path[path.length - 1], path: undefined });
+    if (PAGE && isInverted) store.select({ region: path[path.length - 1], path: undefined });
     else if (path.length) store.select({ path });
     else store.select({ path: undefined, region: undefined });
   };
   const go = (row: number): void => {
     const path = tree.pathOf(row);
     setFocus(row);
-    if (isInverted) store.select({ region: path[path.length - 1], path: undefined, inverse: path.length ? path : undefined });
+    if (PAGE && isInverted) store.select({ region: path[path.length - 1], path: undefined, inverse: path.length ? path : undefined });
     else if (path.length) store.select({ path, centre: path });
     else store.select({ path: undefined, region: undefined, centre: undefined });
   };
@@ -168,7 +168,7 @@ export function About({ chart, row, until }: { chart: Chart; row: number; until:
       </div>
       <Pairs
         of={[
-          [isInverted ? ofFunction(chart, row) : tree.weight.total, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
+          [PAGE && isInverted ? ofFunction(chart, row) : tree.weight.total, `${tree.weight.show(incl)}, ${percent(incl / tree.total)} of all`],
           tree.running !== undefined && incl > 0 && ["the threads ran", `${time(tree.running[row]!)}, ${percent(tree.running[row]! / incl)} of it`],
           above !== ROOT && [isInverted ? "of the one above" : "of its caller", percent(incl / tree.incl[above]!)],
           !isInverted && [tree.weight.self, `${tree.weight.show(tree.excl[row]!)}, ${percent(tree.excl[row]! / tree.total)} of all`],

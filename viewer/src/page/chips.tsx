@@ -25,7 +25,7 @@ export function activeFilters({ role, code, hide, fold, only, least, search, mod
   const chips: Chip[] = [];
   const add = (what: string, text: string, name: keyof Selection): number =>
     chips.push({ what, text, clear: { [name]: undefined, path: undefined, centre: undefined }, filter: true });
-  if (role !== undefined) add("role", roleTitle(role), "role");
+  if (PAGE && role !== undefined) add("role", roleTitle(role), "role");
   if (code === OWN) add("code", "own code only", "code");
   if (code === ENTRIES) add("code", "own code and what it calls", "code");
   if (hide === IMPORTS) add("without", "imports", "hide");
@@ -111,7 +111,7 @@ export function Chips({ facts, view }: { facts: Facts | undefined; view: View })
   const store = useStore();
   const selection = useSelection();
   const regions = useRegions().data;
-  const shades = useContext(KnownShades);
+  const shades = PAGE ? useContext(KnownShades) : undefined;
   const chips = chipsOf(selection, facts, regions, shades?.classes.find(({ id }) => id === selection.tone)?.title);
   const { begin, end } = selection;
   const isOff = (chip: Chip): boolean => PAGE && chip.filter === true && !view.filtered;

@@ -81,7 +81,7 @@ export function Canvas(props: CanvasProps) {
   const down = useRef<{ from: Point; moved: boolean } | undefined>(undefined);
   latest.current = props;
   useLayoutEffect(() => {
-    drawings.set(canvas.current!, props.draw);
+    if (PAGE) drawings.set(canvas.current!, props.draw);
     if (!frame.current)
       frame.current = requestAnimationFrame(() => {
         frame.current = 0;

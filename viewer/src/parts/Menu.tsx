@@ -18,18 +18,21 @@ interface Props {
   onChange: (value: string) => void;
 }
 
+const listed = (option: Option, value: string) => (
+  <option key={option.value} value={option.value} title={option.hint} selected={option.value === value}>
+    {option.title}
+  </option>
+);
+
+/** The frame of a notebook has no groups. */
 function Options({ options, value }: Pick<Props, "options" | "value">) {
   const groups = new Map<string | undefined, Option[]>();
   for (const option of options) groups.set(option.group, [...(groups.get(option.group) ?? []), option]);
   return (
     <>
       {[...groups].map(([group, those]) => {
-        const listed = those.map((option) => (
-          <option key={option.value} value={option.value} title={option.hint} selected={option.value === value}>
-            {option.title}
-          </option>
-        ));
-        return group === undefined ? listed : <optgroup label={group}>{listed}</optgroup>;
+        const found = those.map((option) => listed(option, value));
+        return group === undefined ? found : <optgroup label={group}>{found}</optgroup>;
       })}
     </>
   );
@@ -41,7 +44,7 @@ export function Menu({ label, value, options, onChange }: Props) {
     <label class="menu">
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        <Options options={options} value={value} />
+        {PAGE ? <Options options={options} value={value} /> : options.map((option) => listed(option, value))}
       </select>
     </label>
   );
