@@ -83,9 +83,15 @@ PyObject *sp_analyse_merge(PyObject *module, PyObject *args, PyObject *kwargs)
 	}
 	o.force = force;
 	dir = PyBytes_AS_STRING(directory);
-	if (large && !sp_merge_pays(dir)) {
-		Py_DECREF(directory);
-		Py_RETURN_NONE;
+	if (large) {
+		PyThreadState *thread = PyEval_SaveThread();
+
+		large = sp_merge_pays(dir);
+		PyEval_RestoreThread(thread);
+		if (!large) {
+			Py_DECREF(directory);
+			Py_RETURN_NONE;
+		}
 	}
 	sp_watch_begin(&w);
 	rc = library[0] ? merge_ranks(dir, &o, library, &r, &e) : sp_merge_here(dir, &o, workers, &r, &e);
