@@ -2,6 +2,7 @@
 """Photographs the viewer for README and docs: docs/viewer-icicle.png and docs/viewer-timeline.png, both of examples/weather.py."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,14 +21,16 @@ SELECT = """window.spartito.store.source.get("regions").then((regions) => {
 
 
 def measured(work):
-    script = os.path.join(ROOT, "examples", "weather.py")
+    script = shutil.copy(os.path.join(ROOT, "examples", "weather.py"), work)
     command = [sys.executable, "-m", "spartito", "run", "-q", "--trace", "-o", "weather", "--", sys.executable, script]
     subprocess.run(command, cwd=work, check=True, stdout=subprocess.DEVNULL)
     return Path(work) / "weather"
 
 
 def main():
-    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as browser:
+    work = Path(tempfile.gettempdir()) / "example"  # a picture shows this path
+    work.mkdir()
+    with tempfile.TemporaryDirectory() as browser:
         viewer = viewing.Viewer(measured(work), Path(browser))
         try:
             viewer.size(WIDTH, 420)
@@ -40,6 +43,7 @@ def main():
             (ROOT / "docs" / "viewer-timeline.png").write_bytes(viewer.screenshot())
         finally:
             viewer.close()
+            shutil.rmtree(work)
 
 
 if __name__ == "__main__":
