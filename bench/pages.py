@@ -120,7 +120,7 @@ def spartito(bench, directory, views):
         found.search = page.evaluate(SEARCH)
         found.server = memory_of(server.pid)
     except (Never, OSError) as e:
-        found.why = found.why or str(e)
+        found.why = str(e)
     finally:
         if page:
             found.memory = page.memory()
@@ -184,13 +184,16 @@ def measure(bench, work, quick):
             found += [other(bench, work, directory, **patience) for other in (peers.speedscope, peers.perfetto)]
         shutil.rmtree(directory)
         yield f"trace of {events:,} events", target, 400 if events == 10**8 else None, found
-    # a first opening, which merges the call paths, and a second one
+    # a first opening, which merges the call paths and makes the index, and a second one
     directory, script = os.path.join(work, "wide"), os.path.join(work, "wide.py")
     with open(script, "w", encoding="utf-8") as f:
         f.write(WIDE)
     program = [bench.python, script, "100" if quick else "4000"]
     subprocess.run([bench.command, "run", "-q", "--trace", "-o", directory, "--", *program], check=True, cwd=work)
     paths = paths_of(bench, directory)
+    for name in ("merged", "lod"):  # the end of the run has made them, if there are enough events
+        if os.path.exists(os.path.join(directory, name)):
+            os.remove(os.path.join(directory, name))
     for which, target in ("first", None), ("second", 3):
         found = [spartito(bench, directory, ("summary", "timeline", "flame"))]
         yield f"trace with {paths:,} call paths, {which} opening", target, 400, found

@@ -30,8 +30,15 @@ def measured(work):
 def main():
     work = Path(tempfile.gettempdir()) / "example"  # a picture shows this path
     work.mkdir()
+    try:
+        photograph(measured(work))
+    finally:
+        shutil.rmtree(work)
+
+
+def photograph(experiment):
     with tempfile.TemporaryDirectory() as browser:
-        viewer = viewing.Viewer(measured(work), Path(browser))
+        viewer = viewing.Viewer(experiment, Path(browser))
         try:
             viewer.size(WIDTH, 420)
             viewer.open("view=icicle&theme=light")
@@ -43,7 +50,6 @@ def main():
             (ROOT / "docs" / "viewer-timeline.png").write_bytes(viewer.screenshot())
         finally:
             viewer.close()
-            shutil.rmtree(work)
 
 
 if __name__ == "__main__":

@@ -107,5 +107,7 @@ int sp_view_answer(const struct sp_viewed *v, const struct sp_view_kind *k, cons
 		return sp_fail(e, ENOMEM, "not enough memory");
 	const int rc = sp_guarded(answer, &(struct answering){v, k, q, *out, e}, e);
 	sp_model_settle(v->m);
+	if (v->against)
+		sp_model_settle(v->against->base);
 	return rc;
 }

@@ -98,7 +98,7 @@ class Opening:
                 self.future.set_exception(e)
             else:
                 self.future.set_result(found)
-                with contextlib.suppress(Error, OSError):  # then the page gets the error when it asks
+                with contextlib.suppress(Exception):  # then the page gets the error when it asks
                     found.get("facts", {})  # while the browser starts: it is the first question
 
         threading.Thread(target=work, daemon=True).start()  # Ctrl-C does not wait for it

@@ -13,6 +13,7 @@ from spartito.options.table import near
 
 TYPE_CHECKING = False  # importing typing would add milliseconds to the summary of every run
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypeVar
 
     from spartito._analyse import Model
@@ -111,10 +112,8 @@ def merge(directory: str, force: bool = False, quiet: bool = False, ranks: Ranks
 
     if ranks:
         done = do(directory, force, _nothing, mpi=(ranks.wrappers, *ranks.libraries))
-    elif quiet:
-        done = do(directory, force, _nothing)
     else:
-        done = with_bar(f"merging {os.path.basename(directory)}", lambda progress: do(directory, force, progress))
+        done = _merging(directory, quiet, lambda progress: do(directory, force, progress))
     assert done is not None
     return done
 
@@ -126,11 +125,11 @@ def merge_large(directory: str, quiet: bool = False) -> dict[str, Any] | None:
 
     if os.path.lexists(os.path.join(directory, "merged")):
         return None
-    if quiet:
-        return do(directory, False, _nothing, workers=1, large=True)
-    return with_bar(
-        f"merging {os.path.basename(directory)}", lambda progress: do(directory, False, progress, workers=1, large=True)
-    )
+    return _merging(directory, quiet, lambda progress: do(directory, False, progress, workers=1, large=True))
+
+
+def _merging(directory: str, quiet: bool, work: Callable[[Callable[[int, int], None]], Result]) -> Result:
+    return work(_nothing) if quiet else with_bar(f"merging {os.path.basename(directory)}", work)
 
 
 def _nothing(done: int, total: int) -> None:

@@ -34,8 +34,8 @@ int sp_metric_paths(const struct sp_view *v, struct sp_sum **sums, struct sp_err
 	return 0;
 }
 
-/* Adds one metric to the sums of regions. rest: room for each path; it becomes the value without callees, or for a
- * metric that has only such values the one with them. */
+/* Adds metric k to the sums of regions. rest: memory for a number of each path. The recorder measured either the value
+ * without callees (`own`) or the one with them; rest becomes the other one. */
 static void add_metric(const struct sp_view *v, size_t k, const bool *outermost, uint64_t *rest, struct sp_sum *regions)
 {
 	const struct sp_model *m = v->m;

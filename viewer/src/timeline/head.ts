@@ -145,8 +145,8 @@ export function moreOf(p: Picture, row: number, g: Pick<Gutter, "threads" | "tas
     });
   };
   const long = place(false);
-  const room = Math.min(...long.map((one) => one.x - 8)) - nameAt(p.layout.rows[row]!);
-  return measure(p.pen, label) <= room ? long : place(true);
+  const space = Math.min(...long.map((one) => one.x - 8)) - nameAt(p.layout.rows[row]!);
+  return measure(p.pen, label) <= space ? long : place(true);
 }
 
 function triangle(pen: CanvasRenderingContext2D, x: number, y: number, open: boolean): void {
@@ -192,12 +192,12 @@ export function paintGutter(p: Picture, g: Gutter): void {
     const x = nameAt(row);
     const more = moreOf(p, i, g);
     for (const one of more) pen.fillText(one.text, one.x, y + layout.row / 2 + 1);
-    const room = Math.min(...more.map((one) => one.x - 8), p.left - 6) - x;
+    const space = Math.min(...more.map((one) => one.x - 8), p.left - 6) - x;
     pen.fillStyle = row.kind === "task" ? inks.soft : inks.ink;
-    write(pen, row.label, x, y + layout.row / 2 + 1, room);
+    write(pen, row.label, x, y + layout.row / 2 + 1, space);
     pen.fillStyle = inks.soft;
     const below = g.below(i);
-    if (below) write(pen, below, x, y + layout.row / 2 + 18, room);
+    if (below) write(pen, below, x, y + layout.row / 2 + 18, space);
     const deeper = g.deeper(i);
     pen.fillStyle = inks.soft;
     if (deeper > 0) write(pen, `${deeper} deeper: see the flame`, 20, y + high - 12, p.left - 26);
